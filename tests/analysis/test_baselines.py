@@ -407,7 +407,7 @@ def test_the_section_fits_80_columns_and_says_all_once() -> None:
     text = published_text(view_of(record, compare(record, SHIPPED), 40), 80)
     lines = text.splitlines()
     assert max(map(len, lines)) <= 80
-    assert lines[0] == "published figures: 8 for ceph/randread"
+    assert lines[0] == "published results: 8 for ceph/randread"
     assert lines[1] == "  all: setup not fully known"  # before any ratio
     assert (
         " ".join(lines[3].split()) == "1 slow, numjobs=1 bs=4k read BW 3.81 MiB/s 4 MB/s 95-100 %"
@@ -452,7 +452,7 @@ def test_a_point_without_published_figures_says_how_many_other_points_have_some(
     assert view is not None
     assert (
         published_text(view)
-        == "published figures: none for the measured points; 40 for other points of ceph/randread\n"
+        == "published results: none for the measured points; 40 for other points of ceph/randread\n"
     )
 
 

@@ -124,7 +124,7 @@ async def test_a_load_curve_fills_on_live_with_its_knee_and_what_is_offered_now(
         assert re.search(
             r"now    offered 12\.2k IOPS \(curve\)  0:0\d of 0:10  12\.\dk done  p99 \d+ µs", shown
         )
-        assert "latency over IOPS" in shown
+        assert "latency vs. IOPS" in shown
         assert all(name in shown for name in ("p50", "p99", "p99.9", "knee", "now"))
         await pilot.press("m")
         assert not app.screen.query_one("#live-search").has_class("-shown")

@@ -79,7 +79,7 @@ async def test_a_profile_without_published_figures_says_so(tmp_path: Path) -> No
         assert "v compares" not in app.text_of("#result-page")
         await pilot.press("v")
         await app.settle(pilot)
-        assert "no published figures for my/own" in app.text_of("#result-page")
+        assert "no published results for my/own" in app.text_of("#result-page")
 
 
 async def test_own_baselines_are_shown_too(maker: RunMaker, tmp_path: Path) -> None:

@@ -424,7 +424,7 @@ def test_several_searches_on_a_side_are_repetitions(record: RunRecord) -> None:
 def test_the_curves_of_two_searches_are_drawn_over_each_other(record: RunRecord) -> None:
     (lines,) = charts(compare([record], [scaled(record, 0.8)]), 100)
     said = "\n".join(plain_lines(lines))
-    assert said.startswith("read p99.9 over IOPS")
+    assert said.startswith("read p99.9 vs. IOPS")
     assert all(
         name in said for name in ("• A", "+ B", "| capacity A", ": capacity B", "- p99.9 < 2 ms")
     )

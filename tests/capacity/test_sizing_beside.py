@@ -172,7 +172,7 @@ def test_a_report_of_two_searches_holds_them_against_each_other_in_one_chart(
     ] == [3]
     both = report_of([ReportedRun(curve), ReportedRun(curve)]).compared
     (chart,) = [block for block in both if isinstance(block, Chart)]
-    assert chart.title.startswith("read p99 over IOPS") and svg_of(chart.spec, chart.alt)
+    assert chart.title.startswith("read p99 vs. IOPS") and svg_of(chart.spec, chart.alt)
 
 
 def test_the_point_that_is_measured_tells_how_far_it_came(tmp_path: Path) -> None:

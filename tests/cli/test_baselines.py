@@ -91,7 +91,7 @@ def test_an_unknown_name_is_a_usage_error_with_the_nearest(home: Path, capsys: C
     code, out, err = run(capsys, "baselines", "show", "cehp")
     assert (code, out) == (2, "")
     assert (
-        err == "benchtui: no published figures for 'cehp' (did you mean 'ceph'?); see benchtui"
+        err == "benchtui: no published results for 'cehp' (did you mean 'ceph'?); see benchtui"
         " baselines list\n"
     )
 
@@ -100,7 +100,7 @@ def test_compare_puts_a_run_beside_published_figures(finished: Path, capsys: Cap
     code, out, err = run(capsys, "baselines", "compare", "last")
     assert (code, err) == (0, "")
     assert out.startswith(
-        "published figures: 5 for weka/read-iops\n  all: scaled-down (not comparable)\n"
+        "published results: 5 for weka/read-iops\n  all: scaled-down (not comparable)\n"
     )
     found = json.loads(run(capsys, "baselines", "compare", "last", "--json")[1])
     assert [each["badge"] for each in found] == ["scaled-down (not comparable)"] * 5
@@ -122,7 +122,7 @@ def test_a_run_of_another_profile_has_nothing_beside_it(home: Path, capsys: Capt
     assert run(capsys, "baselines", "compare", "last") == (
         0,
         "",
-        "no published figures for test/mix\n",
+        "no published results for test/mix\n",
     )
     assert "published results" not in run(capsys, "runs", "show", "last")[1]
 

@@ -377,7 +377,7 @@ def test_a_sweep_is_drawn_with_its_knee() -> None:
         line("numjobs", ["1", "2", "4", "8", "16"], [10e3, 20e3, 38e3, 60e3, 61e3])
     )
     chart = sweep_chart(table, "numjobs", series_of(table, "numjobs"), named=False, left_out=0)
-    assert chart.title == "Read IOPS over numjobs"
+    assert chart.title == "Read IOPS by numjobs"
     assert [row["v"] for row in chart.spec["data"]["values"] if row["k"]] == [60e3]
     assert chart.note == "◆ knee at numjobs=8 (60.0k IOPS); 16 gives +1.7 %."
 

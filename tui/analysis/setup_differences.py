@@ -239,8 +239,8 @@ def _of_loads(
 def _of_options(
     ours: Attempts, theirs: Attempts, across: Collection[str]
 ) -> Iterator[SetupDifference]:
-    """Yield options of imported loads that differ, as far as both sides are known, and sides of
-    which some are unknown.
+    """Yield the options of imported loads that differ where both sides are known, and the sides
+    with unknown options.
     """
     every = [each.step for each in (*ours, *theirs)]
     if len({step.tool for step in every}) > 1:
@@ -251,7 +251,7 @@ def _of_options(
     ]
     if any(partly):
         a, b = ("unknown" if one else "" for one in partly)
-        yield SetupDifference("options not all in the output", a, b)
+        yield SetupDifference("some options are missing from the output", a, b)
     if not all(step.options for step in every):
         return
     for name in sorted({name for step in every for name in step.options}):

@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "check",
         help="run the checks on published results",
         description=(
-            "Applies the run checks to published figures, where the source has enough data."
+            "Applies the run checks to published results, where the source has enough data."
             " For a FILE, first reports every error in it. Findings do not change the exit code;"
             " an unreadable file does (2)."
         ),
@@ -127,7 +127,7 @@ def named(name: str) -> list[Baseline]:
             {text for each in found for text in (each.collection, each.profile, *each.variants)}
         )
         raise UsageError(
-            f"no published figures for '{name}'{did_you_mean(name, known)}; see benchtui baselines"
+            f"no published results for '{name}'{did_you_mean(name, known)}; see benchtui baselines"
             " list"
         )
     return chosen
@@ -209,7 +209,7 @@ def compare_run(args: argparse.Namespace) -> int:
     for problem in problems:
         say(f"benchtui: {problem}")
     if view is None:
-        say(f"no published figures for {record.profile.tag}")
+        say(f"no published results for {record.profile.tag}")
     else:
         print(published_text(view, text_width()), end="")
     return 0

@@ -143,7 +143,7 @@ def values_over_time(
 
 
 def quotients(sums: Values, counts: Values) -> Values:
-    """Return the means of seconds; None without a count."""
+    """Return the mean of each second, sum / count; None where the count is 0 or unknown."""
     return [a / b if a is not None and b else None for a, b in zip(sums, counts, strict=True)]
 
 

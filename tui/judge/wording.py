@@ -80,19 +80,23 @@ TEXTS: Mapping[str, Text] = {code: text for table in TABLES for code, text in ta
 
 
 def message_of(found: Found) -> str:
-    """Return the text of a finding; of an older record, the one stored in it."""
+    """Return the text of a finding. Older records store the text itself; return it unchanged."""
     if not found.code:
         return found.message or ""
     return text_of(found.id, found.code, found.operands)
 
 
 def worded(told: CodedText | Clause | str) -> str:
-    """Return a text that a record has as a code; of an older record, the one stored in it."""
+    """Return the text for a code in a record. Older records store the text itself; return it
+    unchanged.
+    """
     return worded_from(TEXTS, told)
 
 
 def proof_text(proof: ProofRecord) -> str:
-    """Return the result of a counter-experiment; of an older record, the one stored in it."""
+    """Return the text of a counter-experiment's result. Older records store the text itself; return
+    it unchanged.
+    """
     return proof.text or result(proof, worded(proof.predicted), worded(proof.why or ""))
 
 

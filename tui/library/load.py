@@ -125,7 +125,7 @@ def _word_step(step: dict[str, Any]) -> None:
 
 
 def parse_findings(record: bytes) -> list[Finding]:
-    """Return the findings in a record as JSON. Raises ValueError."""
+    """Parse the findings of a JSON record. Raises ValueError."""
     return [Finding.model_validate(each) for each in _judged_decoder.decode(record).findings]
 
 

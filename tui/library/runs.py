@@ -205,7 +205,7 @@ def last_run(runs_dir: Path, ids: Sequence[str], back: int, *, of_all: bool) -> 
     if (run_dir := next(islice(found, back, None), None)) is not None:
         return run_dir
     if of_all or not any(is_run_dir(runs_dir / run_id) for run_id in ids):
-        raise UsageError(f"{'not that many' if back else 'no'} runs in {runs_dir}")
+        raise UsageError(f"{f'fewer than {back + 1}' if back else 'no'} runs in {runs_dir}")
     none = f"no run in {runs_dir} has measured anything"
     raise UsageError(
         f"{'fewer runs have measured anything' if back else none}; last:any includes refused and "

@@ -34,7 +34,9 @@ class ConfigText:
         self.bytes = self.lines = 0
 
     def read(self, path: Path) -> bytes:
-        """Return the content of a file. Raises OSError, also if all files exceed a limit."""
+        """Return the content of a file. Raises OSError, also if the files read so far exceed a
+        total limit (bytes or lines).
+        """
         data = read_file(path, MOST_CONFIG_BYTES, pipes=True)
         self.bytes += len(data)
         if self.bytes > MOST_CONFIG_BYTES:

@@ -19,13 +19,13 @@ DAY_S = 86_400
 
 
 def version(number: float) -> str:
-    """Return the text of a version that is one number: 1000 times the major plus the minor one."""
+    """Return as text a version stored as one number: 1000 times major plus minor."""
     major, minor = divmod(int(number), 1000)
     return f"{major}.{minor}"
 
 
 def where(host: str, job: str, direction: str) -> str:
-    """Return what a figure is of: ``h1, job log, read``."""
+    """Return the host, job and direction that a figure belongs to: ``h1, job log, read``."""
     return ", ".join(filter(None, [host, job and f"job {job}", direction]))
 
 
@@ -66,9 +66,8 @@ def formed(text: str, operands: Mapping[str, Any], names: Sequence[str] = ()) ->
 
 
 class _Formed:
-    """An operand that a text may format as one of `UNITS`, and a list of names as one of `LINES`.
-
-    Of a list of (name, value), the values are formatted.
+    """An operand that a text may format as one of `UNITS`, or, for a list of names, as one of
+    `LINES`. In a list of (name, value), the values are formatted.
     """
 
     def __init__(self, value: Any) -> None:
@@ -84,7 +83,9 @@ class _Formed:
 
 
 def worded_from(texts: Mapping[str, Text], told: CodedText | Clause | str) -> str:
-    """Return a text that a record has as a code; of an older record, the one stored in it."""
+    """Return the text for a code in a record. Older records store the text itself; return it
+    unchanged.
+    """
     if isinstance(told, str):
         return told
     code, operands = told.values() if isinstance(told, dict) else (told.code, told.operands)

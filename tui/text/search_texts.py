@@ -22,7 +22,9 @@ MOST_NAMED = 3  # settings not measured, by name
 
 
 def search_text(told: CodedText | Clause | str) -> str:
-    """Return the text of a code; of an older record or journal, the one stored in it."""
+    """Return the text for a code. Older records and journals store the text itself; return it
+    unchanged.
+    """
     return worded_from(SEARCH, told)
 
 
@@ -36,7 +38,7 @@ def load_text(offered: float | Setting | None) -> str:
 
 
 def settings_text(settings: Sequence[Setting]) -> str:
-    """Return settings as text, a long list cut.
+    """Return settings as text; a long list is shortened.
 
     ``iodepth 1, 8``, or ``iodepth=8 numjobs=1, iodepth=8 numjobs=2 and 7 more``
     """
@@ -86,13 +88,13 @@ def _figure(
 
 
 def not_achieved(job: str, iops: float, offered_iops: float) -> str:
-    """Return how much of an offered rate came."""
+    """Return how much of an offered rate was achieved."""
     of_job = f"job {job}: " if job else ""
     return f"{of_job}{units.iops(iops)} of {units.iops(offered_iops)} IOPS done"
 
 
 def slow_ios(limit: str, direction: str, ios: int, share: float) -> str:
-    """Return why a point of a percentile was ended early."""
+    """Return why a point with a percentile limit was ended early."""
     return (
         f"{named_limit(limit, direction)}: {ios} I/Os above the limit: already more"
         f" than {label(100 * share)} % of all I/Os planned for the point"
@@ -100,7 +102,7 @@ def slow_ios(limit: str, direction: str, ios: int, share: float) -> str:
 
 
 def slow_mean(limit: str, direction: str, mean_ns: float) -> str:
-    """Return why a point of a mean was ended early."""
+    """Return why a point with a limit on the mean was ended early."""
     return (
         f"{named_limit(limit, direction)}: {units.latency(mean_ns)} on average so far; the point"
         " exceeds the limit even if the rest took no time"
@@ -145,7 +147,8 @@ POINTS: dict[str, Text] = {
     "overdue": "{ios:iops} I/Os overdue, and growing",
     # latency from intended start
     "within-a-second": (
-        "from completions per second: a stall that is made up within a second is not visible"
+        "computed from completions per second: a stall followed by catch-up within the same"
+        " second is not visible"
     ),
     "closed-loop": "without an offered rate, I/Os have no intended start",
     "no-seconds": "per-second completions are unknown",
@@ -277,7 +280,7 @@ ANSWERS: dict[str, Text] = {
 # -- curves and scaling
 
 CURVES: dict[str, Text] = {
-    "few-points": "{points} points: the curve has four unknowns",
+    "few-points": "only {points} points: fitting the curve (4 parameters) needs 5 or more",
     "no-knee": "up to the highest rate, latency grows no faster than load",
     "low-but-not-achieved": (
         "latency stays low, but {offered_iops:iops} IOPS offered are not achieved"

@@ -181,7 +181,7 @@ class HostLevels:
 
     @property
     def differ(self) -> bool:
-        """Whether a host was slow for long, or stalled while others did not."""
+        """Whether a host was slow for a long time, or stalled while others did not."""
         behind, still = self._behind(), self._sums(STILL)
         known = sum(each is not None for each in self._medians)
         return bool(behind) and (

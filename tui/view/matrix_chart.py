@@ -1,4 +1,4 @@
-"""A sweep as charts in cells: its figure over an axis, one curve per value of the other axes."""
+"""A sweep as charts in cells: its figure along one axis, one curve per value of the others."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ def table_chart(
 
 
 def chart_title(table: MatrixTable, axis: str, *, named: bool) -> str:
-    """Return the title of a table's chart, without the unit: ``read bandwidth over numjobs``."""
+    """Return the title of a table's chart, without the unit: ``read bandwidth by numjobs``."""
     title = title_of(table, profile=named)
-    return f"{title.rpartition(', ')[0] or title} over {axis}"
+    return f"{title.rpartition(', ')[0] or title} by {axis}"
 
 
 def series_of(table: MatrixTable, axis: str) -> list[SweepCurve]:
@@ -89,9 +89,8 @@ def _notes(series: Sequence[SweepCurve], width: int) -> list[Line]:
 
 
 def is_logarithmic(values: Sequence[float]) -> bool:
-    """Return whether to draw an axis logarithmically.
-
-    Three or more positive values are, if they are powers of two or cover a wide range.
+    """Return whether to draw an axis logarithmically: for three or more positive values that are
+    powers of two or cover a wide range.
     """
     if min(values) <= 0:
         return False

@@ -345,7 +345,7 @@ def published_text(view: PublishedView, width: int | None = None) -> str:
     Figures take at most `width` columns (default: as many as they need), notes 80.
     """
     lines = [
-        f"published figures: {view.title}",
+        f"published results: {view.title}",
         *notes_text(view.badges),
         *plain_lines(view.table(width)),
     ]

@@ -45,7 +45,7 @@ def curve_chart(
     now: float | None = None,
     reached: PointNow | None = None,
 ) -> list[Line]:
-    """Return the load curve: latencies over achieved rate; empty without points.
+    """Return the load curve: latency vs. achieved rate; empty without points.
 
     It shows the limits, the capacity and the knee. `now`: offered rate of the current point in I/Os
     per second; `reached`: its figures so far.
@@ -57,7 +57,7 @@ def curve_chart(
     y = _latency_axis(found, plot_rows(height))
     x = _rate_axis(search, found, width)
     named = next((f"{trace.direction} " for trace in found if not trace.named), "")
-    title = f"{named}latency over {BY_UNIT[rate_unit(search)].title}"
+    title = f"{named}latency vs. {BY_UNIT[rate_unit(search)].title}"
     curves = [*_limits(search, found, x, y), *_uprights(search, x, y, now)]
     main = main_of(found)
     curves += [_curve(trace, place, y, marked=trace is main) for place, trace in enumerate(found)]
@@ -87,7 +87,7 @@ def overlay_chart(
             )
             curves.append(replace(upright, mark="|:"[place]))
         curves.append(replace(_curve(trace, place, y, marked=True), name=name, mark="•+"[place]))
-    title = f"{pair[0].direction} {pair[0].kind} over {BY_UNIT[rate_unit(a)].title}"
+    title = f"{pair[0].direction} {pair[0].kind} vs. {BY_UNIT[rate_unit(a)].title}"
     return Plot(title, curves, x, y).lines(width, height, coloured=coloured)
 
 
@@ -116,7 +116,7 @@ def _curve(trace: Trace, place: int, y: Axis, *, marked: bool) -> Curve:
 
 
 def _reached(search: SearchRecord, main: Trace, now: PointNow, x: Axis, y: Axis) -> list[Curve]:
-    """Return the current point so far as a mark; empty if it has no latency of this curve."""
+    """Return the current point so far as a mark; empty if it has no latency for this curve."""
     rate = now.bw_bytes_per_s if search.objective == "bandwidth" else now.iops
     rate = min(max(rate, x.low), x.high)
     found = [each.value_ns for each in now.latencies if each.name == main.name]
@@ -245,7 +245,7 @@ def scaling_chart(
 def scaling_overlay(
     a: SearchRecord, b: SearchRecord, width: int, height: int, *, coloured: bool = False
 ) -> list[Line]:
-    """Return throughput by number of hosts of two searches, with A's linear growth.
+    """Return the throughput of two searches by number of hosts, with A's linear growth.
 
     Empty unless both measured it.
     """

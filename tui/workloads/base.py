@@ -427,8 +427,8 @@ class Importing(Format, Protocol):
     job_files: tuple[str, ...] = ()  # how the names of job files end that can be imported
 
     def is_job(self, text: str) -> bool:
-        """Return whether a text is a job file of this load generator; asked if the suffix does not
-        decide.
+        """Return whether a text is a job file of this load generator. Called only if several load
+        generators use the file's suffix.
         """
         return False
 

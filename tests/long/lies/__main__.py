@@ -88,10 +88,10 @@ def arguments() -> argparse.Namespace:
         "--staged", type=int, default=1, help="staged runs of each kind, drawn from the seed"
     )
     parser.add_argument(
-        "--limits", type=int, default=2, help="runs of each limit, idle and beside busy CPUs"
+        "--limits", type=int, default=2, help="runs of each limit, on idle and on busy CPUs"
     )
     parser.add_argument(
-        "--clean", type=int, default=60, help="clean runs, idle and beside busy CPUs"
+        "--clean", type=int, default=60, help="clean runs, on idle and on busy CPUs"
     )
     parser.add_argument("--pairs", type=int, default=60, help="simulated comparisons of each kind")
     parser.add_argument("--seed", type=int, default=SEED, help=f"what is drawn; default {SEED}")
@@ -125,7 +125,7 @@ def chosen(args: argparse.Namespace, only: str) -> list[Lie]:
 
 
 def clean_runs(count: int) -> list[Lie]:
-    """Return so many clean runs, each profile in turn, and as many beside busy CPUs."""
+    """Return so many clean runs, each profile in turn, and as many with busy CPUs."""
     every = [CLEAN[at % len(CLEAN)] for at in range(count)]
     return [*every, *(replace(lie, name=f"{lie.name}, busy", company=True) for lie in every)]
 

@@ -27,7 +27,7 @@ PRINCIPLES: dict[Kind, str] = {
     ),
     "content": "written data cannot be reduced",
     "durability": "flushed data reached a device",
-    "provenance": "record, journal, plan and raw output are of one run and unchanged",
+    "provenance": "record, journal, plan and raw output belong to the same run and are unchanged",
     "load": "the load ran as stated: rate, depth, engine",
     "hosts": "all hosts performed alike, undisturbed, without a restart",
     "steadiness": "the rate was steady, without stalls, for long enough",

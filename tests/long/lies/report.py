@@ -16,7 +16,7 @@ from tests.long.lies.play import Played
 from tests.long.lies.tally import Outcome, _clean, _lies, _limited, missed
 
 LEAST_NAMED, MOST_WEAKENED = 0.95, 0.02
-LEAST_LIMITED = {False: 0.90, True: 0.80}  # undisturbed, beside busy CPUs
+LEAST_LIMITED = {False: 0.90, True: 0.80}  # undisturbed, with busy CPUs
 
 
 def row_text(lie: Lie, played: Sequence[Played]) -> str:
@@ -48,7 +48,7 @@ def failures(outcome: Outcome, doctored: Sequence[JudgedCase]) -> Iterator[str]:
         yield f"lies named: {sum(named)} of {len(named)}"
         yield from (f"  {row['lie']}: {row['said']}" for row in missed(outcome, doctored))
     for busy, least in LEAST_LIMITED.items():
-        where = "beside busy CPUs" if busy else "undisturbed"
+        where = "with busy CPUs" if busy else "undisturbed"
         limited = [each.is_limited(lie) for lie, each in _limited(outcome, busy)]
         if sum(limited) < least * len(limited):
             yield f"bottleneck right, {where}: {sum(limited)} of {len(limited)}"

@@ -122,7 +122,7 @@ def conditions(outcome: Outcome, doctored: Sequence[JudgedCase], at: Conditions)
         "runs": f"{len(runs)} runs, {len(doctored)} doctored results",
         "CPU used by other processes": (
             f"{used}, in the worst second of each run; above {BUSY:.0%} in {busy} of the {of} runs "
-            "meant to be undisturbed; these count as beside busy CPUs"
+            "meant to be undisturbed; these count as runs with busy CPUs"
         ),
     }
     return [{"": name, "value": text} for name, text in pairs.items()]
@@ -147,7 +147,7 @@ def goals(outcome: Outcome, doctored: Sequence[JudgedCase]) -> list[Row]:
             "reached": share_text(sum(named), len(named)),
         }
     ]
-    for busy, where in ((False, "undisturbed"), (True, "beside busy CPUs")):
+    for busy, where in ((False, "undisturbed"), (True, "with busy CPUs")):
         runs = _clean(outcome, busy)
         wrong = sum(bool(each.alarms(lie)) for lie, each in runs)
         rows.append(
@@ -162,7 +162,7 @@ def goals(outcome: Outcome, doctored: Sequence[JudgedCase]) -> list[Row]:
             "goal": f"shown live, then withdrawn, {where}: none",
             "runs": len(runs), "reached": f"{count} findings",
         })  # fmt: skip
-    for busy, where, least in ((False, "undisturbed", 90), (True, "beside busy CPUs", 80)):
+    for busy, where, least in ((False, "undisturbed", 90), (True, "with busy CPUs", 80)):
         limited = [each.is_limited(lie) for lie, each in _limited(outcome, busy)]
         text = f"bottleneck right, {where}: {least} %"
         rows.append(
@@ -215,7 +215,7 @@ def checks(outcome: Outcome, doctored: Sequence[JudgedCase]) -> list[Row]:
                 "named by it (95 %)": share_text(itself, len(own)),
                 "by it or another": _of(sum(any_ for _, any_ in own), len(own)),
                 "false alarms": _of(sum(alarms[0]), len(alarms[0])),
-                "beside busy CPUs": _of(sum(alarms[1]), len(alarms[1])),
+                "with busy CPUs": _of(sum(alarms[1]), len(alarms[1])),
             })  # fmt: skip
     return rows
 
@@ -223,7 +223,7 @@ def checks(outcome: Outcome, doctored: Sequence[JudgedCase]) -> list[Row]:
 def clean(outcome: Outcome) -> list[Row]:
     """Return which clean runs were weakened."""
     rows: list[Row] = []
-    for busy, where in ((False, "undisturbed"), (True, "beside busy CPUs")):
+    for busy, where in ((False, "undisturbed"), (True, "with busy CPUs")):
         runs = _clean(outcome, busy)
         wrong = [(lie, each) for lie, each in runs if each.alarms(lie)]
         said = Counter(name for lie, each in wrong for name in each.alarms(lie))
@@ -248,7 +248,7 @@ def aside(outcome: Outcome) -> list[Row]:
     return [
         {
             "finding": f"`{name}`", "confirmed by": why,
-            "undisturbed": count[False], "beside busy CPUs": count[True],
+            "undisturbed": count[False], "with busy CPUs": count[True],
         }
         for (name, why), count in sorted(found.items())
     ]  # fmt: skip

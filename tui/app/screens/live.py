@@ -153,7 +153,7 @@ class LiveScreen(WatchingScreen):
         self.look.next_job()
 
     def action_fold(self) -> None:
-        """Switch when unremarkable hosts are folded: if not all hosts fit, never, always."""
+        """Switch when unremarkable hosts are collapsed: if not all hosts fit, never, always."""
         self.table.next_view()
         self.paint()
 
@@ -204,7 +204,7 @@ class LiveScreen(WatchingScreen):
     def action_open(self) -> None:
         """Show the host under the cursor in all panels, or again all hosts.
 
-        On the line of folded hosts, expand it; if the run has ended, show its result.
+        On the line of collapsed hosts, expand it; if the run has ended, show its result.
         """
         over = live_text.is_over(self.feed)
         if self.table.cursor_key == NOBODY:
@@ -228,7 +228,7 @@ class LiveScreen(WatchingScreen):
         view, over = state.hosts.get(name), live_details.over_time(state, name)
         if view is None and not over.known:
             self.notify(
-                "choose a host first: press Enter to expand folded hosts"
+                "choose a host first: press Enter to expand the collapsed hosts"
                 if name == FOLD
                 else "no hosts yet"
             )
@@ -304,7 +304,7 @@ class LiveScreen(WatchingScreen):
         self.heat.next_direction()
 
     def action_behind(self) -> None:
-        """Overlay the graphs with the previous run, then published figures, then nothing."""
+        """Overlay the graphs with the previous run, then published results, then nothing."""
         if self.points.search.searches:
             self.notify("searches measure different points; press c on Runs to compare them")
         else:

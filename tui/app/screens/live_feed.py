@@ -103,7 +103,7 @@ class LiveFeed(Feed):
     def advance(self) -> bool:
         """Read new events for a limited time; return whether there are more.
 
-        Keys then work with any number of hosts and events.
+        The time limit keeps keys responsive with any number of hosts and events.
         """
         until, resumed = time.perf_counter() + SLICE_S, len(self.state.resumed)
         while True:
@@ -224,7 +224,7 @@ def epoch(utc: str) -> float:
 
 
 def last_time(journal: Path) -> float:
-    """Return the time in the run of a journal's last event; 0 without events.
+    """Return the time of a journal's last event, in seconds of the run; 0 without events.
 
     Later additions such as notes do not count.
     """

@@ -296,7 +296,7 @@ class BehindGraphs:
         self.choices: list[Behind] | None = None  # None: not searched yet
 
     def show_next(self) -> None:
-        """Show the next overlay: previous run, published figures, none."""
+        """Show the next overlay: previous run, published results, none."""
         if self.screen.plan is None:
             self.screen.notify("cannot read this run's plan, so no similar run can be found")
         elif self.choices is None:
@@ -337,7 +337,7 @@ class BehindGraphs:
             tag = self.screen.plan.profile.tag
             said = (
                 f"no earlier run of {tag} with the same parameters and number of hosts, and no"
-                " published figures"
+                " published results"
             )
             self.screen.notify(said, markup=False)
 

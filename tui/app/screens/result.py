@@ -250,7 +250,7 @@ class ResultScreen(StepScreen):
     # -- actions
 
     def action_tab(self, places: int) -> None:
-        """Show the tab that is `places` further."""
+        """Show the tab `places` to the right."""
         if self.page is not None:
             self.show_tab(beside(self.page, places))
 
@@ -328,7 +328,7 @@ class ResultScreen(StepScreen):
             self.show(self.page.with_next_job())
 
     def action_step(self, places: int) -> None:
-        """Show the step that is `places` further."""
+        """Show the step `places` further on."""
         if self.page is not None:
             last = len(self.page.record.steps) - 1
             self.show(replace(self.page, step=max(0, min(last, self.page.step + places))))
@@ -391,7 +391,7 @@ def answers_of(record: RunRecord) -> list[ObjectionAnswer]:
 
 
 def published_of(record: RunRecord, user_dir: Path) -> PublishedView | None:
-    """Return a run next to published figures; None if its profile has none."""
+    """Return a run next to published results; None if its profile has none."""
     from tui.view.published import published
 
     return published(record, user_dir)[0]

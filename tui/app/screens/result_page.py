@@ -1,4 +1,4 @@
-"""Result: the page (current step, cell, tab), the matrix of a sweep, published figures."""
+"""Result: the page (current step, cell, tab), the matrix of a sweep, published results."""
 
 from __future__ import annotations
 
@@ -106,15 +106,14 @@ def shown_figure(record: RunRecord, metric: ChartMetric | None) -> Headline | No
 
 
 def best_of(record: RunRecord, cells: Sequence[Cell]) -> str:
-    """Return the key of the headline's cell, otherwise of the first cell."""
+    """Return the key of the headline's cell or, without one, of the first cell."""
     step = record.headline.step if record.headline is not None else None
     return next((cell.key for cell in cells if step in cell.steps), cells[0].key)
 
 
 def moved(matrix: Matrix, rows: int, columns: int) -> str:
-    """Return the key of the cell so many rows down and columns to the right.
-
-    Empty places are skipped.
+    """Return the key of the cell this many rows down and columns to the right; empty places are
+    skipped.
     """
     lines = [row.cells for table in matrix.tables for row in table.rows]
     y, x = next(
@@ -384,7 +383,7 @@ def columns(width: int) -> tuple[int, str]:
 
 
 def row(result: DirectionRecord, direction: str, kind: str, width: int) -> str:
-    """Return the figures of one direction as a text in fixed columns."""
+    """Return the figures of one direction in fixed columns, as text."""
     cell, _ = columns(width)
     latency = latency_of(result, direction, kind)
     values: list[float | None] = [None] * (len(SHOWN_PERCENTILES) + 2)
@@ -428,7 +427,7 @@ NOTE_KEYS = {"badge": "warn", "doubt": "warn", "error": "bad"}
 
 
 def hint_lines(view: PublishedView | None, width: int) -> list[Line]:
-    """Return the line on the summary that mentions published figures; empty without any."""
+    """Return the summary's line about published results; empty if there are none."""
     if view is None:
         return []
     badges = " · ".join(
@@ -440,9 +439,9 @@ def hint_lines(view: PublishedView | None, width: int) -> list[Line]:
 
 
 def published_lines(view: PublishedView | None, tag: str, width: int) -> list[Line]:
-    """Return the page of published figures, first whether they can be compared."""
+    """Return the page of published results; it begins with whether they can be compared."""
     if view is None:
-        text = f"no published figures for {tag}; add some as files in your baselines folder"
+        text = f"no published results for {tag}; to add your own: ~/.config/benchtui/baselines"
         return [rule("Published", "v goes back", width), *labelled([], [(text, TEXT)], width)]
     lines = [rule(f"Published: {view.title}", "v goes back", width)]
     column = max((len(note.label) for note in (*view.badges, *view.other_notes)), default=0)

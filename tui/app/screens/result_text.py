@@ -74,8 +74,8 @@ STATES = {
 def summary_lines(page: Page, width: int, chart_height: int) -> list[Line]:
     """Return the summary: figures, verdict, bottleneck, latencies, hosts, chart, findings.
 
-    Objections and published figures come last, before charts of a metadata operation.
-    A run that measured nothing has the reason and its findings instead.
+    Objections and published results come last, before the charts of metadata operations. A run that
+    measured nothing has the reason and its findings instead.
     """
     found = finding_lines(page, width)
     if measured_nothing(page.record):
@@ -166,7 +166,9 @@ def about(page: Page, width: int) -> Line:
 
 
 def measured_text(page: Page) -> str:
-    """Return how long the single step measured; empty if it ended early, which a note says."""
+    """Return how long the only step measured. Empty with several steps, or if it ended early (a
+    note says so).
+    """
     from tui.record.headline import is_short, length_text
     from tui.record.step import measured_s
 
@@ -406,7 +408,7 @@ def shown_tab(page: Page) -> Tab:
 
 
 def beside(page: Page, places: int) -> str:
-    """Return the name of the tab that is `places` further; after the last comes the first."""
+    """Return the name of the tab `places` to the right; the first follows the last."""
     names = [tab.name for tab in tabs_of(page)]
     return names[(names.index(shown_tab(page).name) + places) % len(names)]
 

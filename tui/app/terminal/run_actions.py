@@ -66,7 +66,7 @@ LIVE = (
         "live.fold",
         ("b",),
         "only bad",
-        "Fold unremarkable hosts: if not all fit, never, always",
+        "Collapse unremarkable hosts: if not all fit, never, always",
     ),
     Action("live.filter", ("slash",), "filter", "Filter hosts by name or range, such as h[1-4]"),
     Action(
@@ -91,7 +91,7 @@ LIVE = (
         "live.behind",
         ("v",),
         "before",
-        "Overlay the previous run, published figures, or none",
+        "Overlay the previous run, published results, or none",
         footer=7,
     ),
     Action(
@@ -192,7 +192,7 @@ RESULT = (
     Action("result.job", ("J",), "job", "Show the next job; after the last job, all jobs together",
         footer=3),
     Action("result.published", ("v",), "published",
-        "Compare with published figures, or return to the summary",
+        "Compare with published results, or return to the summary",
            call="toggle_tab('published')"),
     Action("result.remedy", ("T",), "remedy", REMEDY_HELP, footer=1),
     Action("result.resume", ("u",), "resume", RESUME_HELP, on_run=True),

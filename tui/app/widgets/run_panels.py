@@ -256,8 +256,8 @@ LEAST_SHAPE = 20
 class PercentileRow:
     """One row of percentiles.
 
-    `direction`: empty if the same as above; `key`: its style; `covers`: what it covers; `values`:
-    in ns by column.
+    `direction`: empty if the same as above; `key`: style of the direction; `covers`: the time
+    covered, such as "last 10 s"; `values`: in ns by column.
     """
 
     direction: str

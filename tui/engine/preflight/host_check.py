@@ -124,8 +124,8 @@ async def _extras(agent: Agent, probe: HostProbe) -> dict[str, tuple[str, ...]]:
 def problem_of(
     probe: HostProbe, directory: str | None, programs: Sequence[CarriedProgram] = ()
 ) -> tuple[tuple[str, str] | None, tuple[str, ...]]:
-    """Return the first problem that prevents runs of the expected load generators, and notes on
-    other ones. The problem is None if there is none.
+    """Return the first problem that prevents runs of the expected load generators (None if there
+    is none), and notes on copied programs of others that do not fit this machine.
 
     Copied programs count as expected.
     """

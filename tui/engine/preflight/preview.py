@@ -69,7 +69,7 @@ class HostTargets:
         ]
 
     def lines(self) -> Iterator[str]:
-        """Yield the findings as text lines; objects are not included."""
+        """Yield what the run would overwrite on the host, as text lines, without objects."""
         if self.error:
             yield f"{self.host}: not checked: {self.error}"
         yield from (f"{self.host}: {device_line(facts)}" for facts in self.devices)
@@ -96,7 +96,7 @@ class Preview:
 
     @property
     def lines(self) -> list[str]:
-        """Findings as text lines, host by host."""
+        """What the run would overwrite, as text lines, host by host."""
         return [line for each in self.hosts for line in each.lines()]
 
     @property

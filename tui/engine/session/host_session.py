@@ -243,7 +243,7 @@ class HostSession:
         self._agent = Agent(transport, self.run_id, carries=self.carries)
 
     async def connect_patiently(self) -> None:
-        """Open the first connection, with one retry if it breaks. Raises HostError."""
+        """Open the first connection; if it breaks, retry for up to PATIENCE_S. Raises HostError."""
         try:
             await self.connect()
         except BusyError:

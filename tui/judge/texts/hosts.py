@@ -47,11 +47,11 @@ def lost(parts: Sequence[str], quotes: Sequence[str]) -> str:
 
 def _stalled(what: str, why: str) -> Text:
     def text(spans_s: Sequence[tuple[str, int, int]], of_s: int, all_hosts: bool) -> str:
-        spans = {host: f"{seconds} s at {at_s} s" for host, seconds, at_s in spans_s}
+        spans = {host: f"{seconds} s at {units.clock(at_s)}" for host, seconds, at_s in spans_s}
         if all_hosts:
             when = next(iter(spans.values()))
-            return f"{when}: {what} on all {len(spans)} hosts, of {of_s} s; {why}"
-        return f"{told_of(spans, ' for ')}, of {of_s} s: {what}; {why}"
+            return f"{what} on all {len(spans)} hosts for {when} (of {of_s} s); {why}"
+        return f"{what} on {told_of(spans, ' for ')} (of {of_s} s); {why}"
 
     return text
 

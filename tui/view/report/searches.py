@@ -66,7 +66,7 @@ def _cell(runs: Sequence[Run]) -> Cell:
 
 
 def curve_chart(search: SearchRecord) -> Iterator[Chart]:
-    """Yield a chart of latencies over achieved rate; nothing without points.
+    """Yield a chart of latency vs. achieved rate; nothing without points.
 
     It shows the limits, the capacity and the knee.
     """
@@ -99,7 +99,7 @@ def curve_chart(search: SearchRecord) -> Iterator[Chart]:
               "encoding": {"x": x, "y": {"field": "v", **y}, "color": {"value": WARN}}}  # fmt: skip
     marks = [*limit_layers(search, found, x, y), *_uprights(search, x, unit)]
     spec = layers(*marks, line, points, broken, data={"values": rows}, height=HEIGHT)
-    title = f"Latency over {BY_UNIT[unit].title}"
+    title = f"Latency vs. {BY_UNIT[unit].title}"
     alt = f"{title}: {'; '.join(row['s'] for row in rows[:24])}"
     yield Chart(title, spec, alt, _reading(search, found))
 
@@ -120,7 +120,7 @@ def _point(trace: Trace, each: CurvePoint, unit: str) -> dict[str, Any]:
 
 
 def limit_layers(search: SearchRecord, found: Sequence[Trace], x: Spec, y: Spec) -> list[Spec]:
-    """Return the limits of these traces as dashed, labelled lines."""
+    """Return the limits on these traces as dashed, labelled lines."""
     drawn = {trace.most_ns for trace in found if trace.most_ns}
     texts = {
         each.most: limit_text(each)
@@ -338,7 +338,7 @@ def _curves(searches: Mapping[str, SearchRecord]) -> Iterator[Chart]:
         "scale": scale,
         "axis": latency_axis(low, high, "latency"),
     }
-    what = f"{trace.direction} {trace.kind} over {BY_UNIT[unit].title}"
+    what = f"{trace.direction} {trace.kind} vs. {BY_UNIT[unit].title}"
     marks = _capacities({name: searches[name] for name in drawn}, x)
     note = "Vertical lines: capacities; bands: 95 % intervals." if marks else ""
     more = [*limit_layers(first, [trace], x, y), *marks]

@@ -37,7 +37,7 @@ TEXTS = {
     "block": "{told:size} per I/O, but the block size of the command line is {other:size}",
     "not-chosen": "phase {0}, but the command line does not ask for it",
     "missing": "phase {0} without {1}, which the command line asks for",
-    "latencies": "{0}: {told:.0f} in total, but {other:.0f} latencies",
+    "latencies": "{0}: {told:.0f} operations counted, but {other:.0f} latencies in the histogram",
     "percentile": "{0}: p{1} {told:g} us, but {other:g} us according to the histogram",
 }
 

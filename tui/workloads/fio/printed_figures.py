@@ -151,8 +151,8 @@ class PrintedFigures:
 
 
 def extreme(text: str, unit: float) -> Span:
-    """Return the latencies in ns that a minimum or maximum may stand for: fio cuts them to their
-    unit, and to six digits.
+    """Return the range of latencies in ns that a printed minimum or maximum may represent: fio
+    truncates it to whole units and six digits.
     """
     low, high = span(text)
     return Span(max(low - 1 if low == high else low, 0.0) * unit, (high + 1) * unit)

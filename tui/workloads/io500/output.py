@@ -283,9 +283,9 @@ def add_rank_seconds(
 
 
 def seconds_of(text: str, tasks: int) -> list[float]:
-    """Return the seconds of each rank before the last barrier of a phase, in the order of ranks.
+    """Return how many seconds each rank worked before the last barrier of a phase, by rank.
 
-    Empty unless all `tasks` ranks have the time of one operation on files.
+    Empty unless each of the `tasks` ranks has exactly one operation time.
     """
     header, *lines = text.splitlines() or [""]
     columns = header.split(",")

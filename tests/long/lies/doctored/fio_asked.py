@@ -95,7 +95,9 @@ def more_workers(rng: Random, document: Document, _: Source) -> Lied | None:
     timed = option(document, job, "time_based") == "1"
     reached = part["runtime"] >= 950 * float(option(document, job, "runtime").rstrip("s"))
     seen = timed and reached and job["job_runtime"] < 0.93 * said * part["runtime"]
-    return Lied(what, aims(OWN) if seen else (), "workers may end early, with their data")
+    return Lied(
+        what, aims(OWN) if seen else (), "a worker that ends early takes its counts with it"
+    )
 
 
 def smaller_files(rng: Random, document: Document, _: Source) -> Lied | None:

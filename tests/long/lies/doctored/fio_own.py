@@ -118,7 +118,7 @@ def mix(rng: Random, document: Document, _: Source) -> Lied | None:
     by_chance = SIGMAS * (said * (100 - said)) ** 0.5 / 100 / drawn**0.5 + 0.02 + flying / total
     what = f"rwmixread={said} beside {100 * real:.3g} % reads"
     if int(option(document, job, "numjobs", "1")) > len(document["jobs"]):
-        return Lied(what, (), "a group of workers, of which others may have another mix")
+        return Lied(what, (), "other workers of the group may have a different mix")
     return Lied(what, aims(OWN) if abs(real - said / 100) > by_chance else (), UNSEEN)
 
 

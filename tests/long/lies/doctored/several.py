@@ -125,7 +125,7 @@ def early_end(rng: Random, hosts: list[Document]) -> Lied | None:
         job["job_runtime"] = round(job.get("job_runtime", longest) * share)
     less_ms = longest - max(part["runtime"] for part in found)
     _end_at(hosts[at], hosts[at]["timestamp_ms"] - less_ms)
-    what = f"host {at + 1} ran {less_ms / 1000:.2f} s shorter than the others"
+    what = f"host {at + 1} ran for {less_ms / 1000:.2f} s less than the others"
     if less_ms / 1000 > SKEW_S * 1.05 + 0.05:
         return Lied(what, ("end-skew", "short"))
     return Lied(what, (), "hosts may end within a second of each other")
