@@ -75,7 +75,7 @@ async def test_escape_gives_up(home: Path, walled: SshdLab) -> None:
 
 async def test_a_dialog_that_another_screen_replaces_counts_as_given_up(home: Path) -> None:
     async with opened(options(home)) as user:
-        question = Question("log-in to bench@box", (("Password", False), ("Code", True)))
+        question = Question("login to bench@box", (("Password", False), ("Code", True)))
         worker = user.app.run_worker(ask(user.app, question))
         await user.sees(lambda: isinstance(user.app.screen, SecretPrompt))
         user.app.go("runs")
@@ -86,7 +86,7 @@ async def test_a_dialog_that_another_screen_replaces_counts_as_given_up(home: Pa
 async def test_several_prompts_are_fields_of_one_dialog(home: Path) -> None:
     async with opened(options(home)) as user:
         question = Question(
-            "log-in to bench@box",
+            "login to bench@box",
             (("Password:", False), ("Code:", True)),
             "Your token [shows] a code",
         )
@@ -103,7 +103,7 @@ async def test_several_prompts_are_fields_of_one_dialog(home: Path) -> None:
 
 async def test_what_is_masked_never_reaches_the_clipboard(home: Path) -> None:
     async with opened(options(home)) as user:
-        question = Question("log-in to bench@box", (("Password:", False), ("Code:", True)))
+        question = Question("login to bench@box", (("Password:", False), ("Code:", True)))
         worker = user.app.run_worker(ask(user.app, question))
         await user.sees("Log in")
         fields = list(user.app.screen.query(SecretInput))

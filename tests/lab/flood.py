@@ -1,4 +1,4 @@
-"""Hosts that print without end: a fio that does once it measures or writes its files, a log-in
+"""Hosts that print without end: a fio that does once it measures or writes its files, a login
 shell that does.
 """
 

@@ -23,7 +23,7 @@ from tui.remote.scripts import Script
 from tui.remote.ssh import SshTransport
 from tui.remote.transport import HostError
 
-BASHRC = 'echo "$$" >>"$HOME/log-ins"\necho Welcome\n'
+BASHRC = 'echo "$$" >>"$HOME/logins"\necho Welcome\n'
 
 
 async def answered(transport: SshTransport, call: str, timeout_s: float = PATIENCE_S) -> bytes:
@@ -53,7 +53,7 @@ async def test_many_calls_cost_two_log_ins(tmp_path: Path) -> None:
                 assert (
                     info := (await stat_files(agent, [str(path)]))[str(path)]
                 ) is not None and info.size == number
-    logged_in = tmp_path / "log-ins"
+    logged_in = tmp_path / "logins"
     if not logged_in.exists():
         pytest.skip("the login shell does not read ~/.bashrc")
     assert len(logged_in.read_text().splitlines()) == 2

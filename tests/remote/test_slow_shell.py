@@ -1,4 +1,4 @@
-"""A log-in shell that does not start is told from a host that is silent."""
+"""A login shell that does not start is told from a host that is silent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ exec /bin/sh
 
 @pytest.fixture
 def waiting(tmp_path: Path) -> Iterator[tuple[SshdLab, Path]]:
-    """A host whose log-in waits for a file to be gone; the file."""
+    """A host whose login waits for a file to be gone; the file."""
     lock, shell = tmp_path / "lock", tmp_path / "shell"
     shell.write_text(WAITS.format(lock=lock))
     shell.chmod(0o755)

@@ -45,7 +45,7 @@ STRICT = "PerSourcePenalties min:3s max:6s noauth:1s authfail:2s"
 
 @pytest.fixture
 def strict(tmp_path: Path) -> Iterator[SshdLab]:
-    """One host that refuses a machine from the second failed log-in within seconds on, or the
+    """One host that refuses a machine from the second failed login within seconds on, or the
     fourth without one.
     """
     with SshdLab(tmp_path / "strict", hosts=1, extra_config=(STRICT,), program=PROGRAM) as lab:

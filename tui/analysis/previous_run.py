@@ -1,4 +1,6 @@
-"""Reference curves behind a running run: a previous run with the same load, or published."""
+"""Reference curves behind a running run: a previous run with the same load, or published
+results.
+"""
 
 from __future__ import annotations
 

@@ -361,7 +361,7 @@ def number_of(value: Scalar | None) -> float | None:
 def same(ours: Scalar | None, theirs: Scalar) -> bool:
     """Return whether our parameter equals a published value.
 
-    Of paths, only the last component is compared.
+    For paths, only the last component is compared.
     """
     one, other = number_of(ours), number_of(theirs)
     if one is not None and other is not None:

@@ -173,7 +173,7 @@ def unlike(search: Search, point: SearchPoint) -> bool:
 
 
 def excess(search: Search, point: SearchPoint) -> float:
-    """Return by how much a point exceeds its limits: I/Os above a limit / allowed I/Os.
+    """Return the factor by which a point exceeds its limits: I/Os above a limit / allowed I/Os.
 
     For a limit on the mean: mean / limit.
     """
@@ -281,7 +281,7 @@ def last_held(search: Search, points: Sequence[SearchPoint]) -> SearchPoint | No
 
 
 def hold_result(search: Search, points: Sequence[SearchPoint]) -> Clause:
-    """Return whether the answer was held, for how long and at which load."""
+    """Return whether the answer was held, and the duration and load of the hold."""
     if not search.hold_s:
         longest_s = max((each.seconds for each in points if each.verdict != "void"), default=0.0)
         return clause("hold-not-requested", longest_s=longest_s)

@@ -350,8 +350,8 @@ def raise_failed(experiment: AbTest) -> None:
 def interim_result(experiment: AbTest) -> InterimLook | None:
     """Return the interim result, print it if it is new, and save new looks with their runs.
 
-    It uses equally many runs of both sides; None below four runs in all. Raises BenchtuiError for a
-    run without a headline.
+    It uses the same number of runs from both sides; None below four runs altogether. Raises
+    BenchtuiError for a run without a headline.
     """
     from tui.analysis.ab import after_looks, keep_looks, made_at
 

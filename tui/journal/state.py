@@ -157,7 +157,8 @@ def silent_text(host: HostView, now_t: float) -> str:
 
 
 def silent_hosts_text(hosts: Iterable[HostView], now_t: float) -> str:
-    """Return the silent hosts as text: ``h7: silent for 18 s``; of several, the longest time.
+    """Return the silent hosts as text: ``h7: silent for 18 s``; for several hosts, the longest
+    time.
 
     Empty if there are none.
     """

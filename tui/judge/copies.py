@@ -33,8 +33,8 @@ Place = tuple[str, str]  # direction, kind of latency
 
 
 class Copied(Struct, frozen=True):
-    """How two results agree: in `equal` of `counts` histogram counts, of which `expected` are equal
-    by chance; or in mean, deviation and maximum, but for a `factor`; or in `figures` rates.
+    """How two results agree: in `equal` of `counts` histogram counts (`expected` by chance); in
+    mean, deviation and maximum, apart from a `factor`; or in `figures` rates.
     """
 
     equal: int = 0
@@ -79,7 +79,7 @@ def fingerprint(name: str, dirs: Mapping[str, DirectionResult]) -> Fingerprint |
 def of_operations(name: str, result: MetadataResult) -> Fingerprint | None:
     """Return an MPI benchmark's figures to compare with others; None without rates of six digits.
 
-    Of the statistics of a few iterations, only as many as there are iterations are independent.
+    With few iterations, only as many statistics are independent as there are iterations.
     """
     names = {1: ("mean",), 2: ("max", "min")}.get(
         result.iterations, ("max", "min", "mean", "stddev")
@@ -94,7 +94,9 @@ def of_operations(name: str, result: MetadataResult) -> Fingerprint | None:
 
 
 def pairs(found: Sequence[Fingerprint]) -> Iterator[tuple[int, int]]:
-    """Yield places of results to compare: all pairs; of many results, those close to each other."""
+    """Yield places of results to compare: all pairs or, if there are many results, those close to
+    each other.
+    """
     width = max(PAIRS // max(len(found), 1), 1)
     for one in range(len(found)):
         for other in range(one + 1, min(len(found), one + 1 + width)):
@@ -127,11 +129,11 @@ def copied(one: Fingerprint, other: Fingerprint) -> Copied | None:
 
 
 def _factor(one: Latency, other: Latency, *, rough: bool) -> float | None:
-    """Return by what all figures of one latency differ from those of another; None if they differ
-    otherwise.
+    """Return the factor by which all figures of one latency differ from those of another; None if
+    they differ otherwise.
 
-    Deviation over mean varies by more than a ten thousandth between loads, and is equal to 10^-9
-    by chance once in 10^5; the maximum, which varies at least as much, is equal to a ns then, too.
+    Deviation over mean varies by more than a ten thousandth between loads, and is equal to 10^-9 by
+    chance once in 10^5; the maximum, which varies at least as much, then agrees to the ns as well.
     """
     known = [one.mean_ns, other.mean_ns, one.stddev_ns, other.stddev_ns, one.max_ns, other.max_ns]
     if any(value is None or isnan(value) for value in known):
@@ -155,7 +157,7 @@ def _in_common(one: Mapping[int, int], other: Mapping[int, int]) -> Copied | Non
     """Return the counts that are equal in two histograms, if they are more than chance allows; else
     None.
 
-    Of n I/Os in a bucket of both, each may come from either: they are split evenly with a
+    Each of n I/Os in a bucket of both may come from either: they are split evenly with a
     probability of C(n, n/2) / 2^n at most, whatever the loads. Loads whose latencies come in bursts
     split them less evenly. The number of equal counts beyond the expected one by Chernoff's bound.
     """
@@ -171,7 +173,7 @@ def _in_common(one: Mapping[int, int], other: Mapping[int, int]) -> Copied | Non
 
 
 def _even(total: int) -> float:
-    """Return the largest probability that so many I/Os are split evenly."""
+    """Return the largest probability that this many I/Os are split evenly."""
     if total % 2:
         return 0.0
     if total <= EXACT_CHANCE:

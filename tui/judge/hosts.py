@@ -104,8 +104,8 @@ def _of_direction(at: StepEvidence, name: str) -> Iterator[CheckResult]:
 
 
 def _slow_ranks(at: StepEvidence, metadata: MetadataRecord) -> Iterator[CheckResult]:
-    """Yield hosts whose slowest rank takes too long; all ranks move the same, and the slowest ends
-    a phase.
+    """Yield hosts whose slowest rank takes too long; all ranks move the same amount, and the
+    slowest one ends a phase.
     """
     known = {
         name: each.host_seconds

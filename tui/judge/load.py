@@ -256,7 +256,7 @@ def is_reached(at: StepEvidence, each: Offered) -> bool:
 
 
 def _by_chance(at: StepEvidence, name: str, offered: float, *, in_bytes: bool) -> float:
-    """Return by how much a rate may fall short without an overload.
+    """Return how far a rate may fall short without an overload.
 
     Poisson arrivals: three standard deviations, each the square root of the number of independent
     I/Os. Bytes: the block that each worker waits for.
@@ -303,7 +303,9 @@ def offered_rates(jobs: Sequence[JobLoad], record: StepRecord) -> Iterator[Offer
 
 
 def _is_in(reported: Mapping[str, Mapping[str, DirectionRecord]], job: JobLoad, name: str) -> bool:
-    """Return whether a job's I/O counts in a direction: not if it reports all of it together."""
+    """Return whether a job's I/O counts in a direction; False if it only reports all I/O
+    together.
+    """
     dirs = reported.get(job.name, {})
     return name in dirs or MIXED not in dirs
 
@@ -381,7 +383,9 @@ def _short_phases(record: StepRecord) -> Iterator[CheckResult]:
 
 
 def _ran_s(at: StepEvidence, measured_s: float) -> float:
-    """Return for how long a load ran: reads that no job asked for verify its writes, after them."""
+    """Return how long a load ran, including reads after its writes that verify them: those that no
+    job asked for.
+    """
     asked = {name for load in at.step.jobs for name in load.directions}
     ran_s = {name: each.runtime_s or 0.0 for name, each in at.record.results.aggregate.items()}
     if "write" not in asked & ran_s.keys() or "read" in asked or "read" not in ran_s:

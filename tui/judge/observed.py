@@ -347,7 +347,7 @@ def held_by_cpu(at: StepEvidence, host: HostTelemetryRecord) -> Clause | None:
 
 
 def wanted(host: HostTelemetryRecord, used: float) -> float:
-    """Return the CPU that a process would use if the hypervisor stole none.
+    """Return the CPU that a process would use if the hypervisor stole no CPU time.
 
     Stolen time is neither CPU time of the process nor idle time of the core, so a process that
     always runs shows less than 100 %.
@@ -358,7 +358,7 @@ def wanted(host: HostTelemetryRecord, used: float) -> float:
 
 
 def is_left(used: float, limit: float) -> bool:
-    """Return whether a use below the limit is all that the hypervisor's steal leaves."""
+    """Return whether CPU use below the limit is all that the hypervisor leaves."""
     return used <= limit
 
 

@@ -119,7 +119,7 @@ def unlike(rates: OperationRecord, count: int = 0) -> Clause | None:
     possible.
 
     Bhatia and Davis bound the variance; over n - 1 it is n / (n - 1) of that, at most that of two
-    rates. Of at most `count` rates, two are the extremes: they alone pull the mean from the others,
+    rates. Two of at most `count` rates are the extremes: they alone pull the mean from the others,
     and deviate from it.
     """
     high, low, mean, deviation = rates.max, rates.min, rates.mean, rates.stddev

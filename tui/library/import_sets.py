@@ -385,8 +385,8 @@ def _partial_logs(
 ) -> list[list[KeptLog]]:
     """Compare each output with its logs, and return those logs that do not add up to their output.
 
-    Of several outputs in a directory, each has the logs with its name, because logs of an earlier
-    run without names of their own are overwritten.
+    If a directory has several outputs, each has the logs with its name: unnamed logs of an earlier
+    run are overwritten by those of a later one.
     """
     partial = []
     for file, outputs in found:

@@ -130,7 +130,9 @@ def add_note(run_dir: Path, record: RunRecord, text: str) -> None:
 
 
 def _utc(seconds: float | None) -> str | None:
-    """Return a time in RFC 3339; None if unknown, or impossible because a runtime is."""
+    """Return a time in RFC 3339; None if unknown, or out of range because of an impossible
+    runtime.
+    """
     return (
         format_utc(datetime.fromtimestamp(seconds, UTC))
         if seconds is not None and 0 <= seconds < YEAR_10000
@@ -285,7 +287,7 @@ def _kind(found: Measured) -> Literal["clat", "lat"]:
 
 
 def _spans(found: Measured) -> dict[str, HostSpan]:
-    """Return when each host measured, by its own clock: from the end stamp back by the runtime."""
+    """Return when each host measured, by its own clock: the runtime before the end stamp."""
     spans = {}
     for host, each in found.items():
         result = each.result

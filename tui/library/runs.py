@@ -206,10 +206,10 @@ def last_run(runs_dir: Path, ids: Sequence[str], back: int, *, of_all: bool) -> 
         return run_dir
     if of_all or not any(is_run_dir(runs_dir / run_id) for run_id in ids):
         raise UsageError(f"{f'fewer than {back + 1}' if back else 'no'} runs in {runs_dir}")
-    none = f"no run in {runs_dir} has measured anything"
+    few = f"fewer than {back + 1} runs" if back else "no run"
     raise UsageError(
-        f"{'fewer runs have measured anything' if back else none}; last:any includes refused and "
-        f"stopped runs"
+        f"{few} in {runs_dir} {'have' if back else 'has'} measured anything; last:any includes"
+        " refused and stopped runs"
     )
 
 

@@ -1,7 +1,7 @@
 """Seal of a run: checksums of its files at the end of the engine, signed with this machine's key.
 
 It covers the plan, the raw output and the journal up to that moment, so later notes leave it
-intact. Of the record, it covers the verdict and the names of the findings; `runs verify` rebuilds
+intact. In the record, it covers the verdict and the names of the findings; `runs verify` rebuilds
 the rest.
 """
 

@@ -107,7 +107,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _reads_as(kept: Any, derived: Any) -> bool:
-    """Return whether a text that an older version saved with control characters displays as the
+    """Return whether a text that an older version saved with control characters displays like the
     derived one.
     """
     return isinstance(kept, str) and derived in (printable(kept), printable_lines(kept))
@@ -343,8 +343,8 @@ def _compare_values(kept: dict[str, Any], derived: RunRecord, found: Verified) -
 
 
 def _with_kept_texts(kept: Any, again: Any, worded: Any) -> Any:
-    """Return a derived value; where an older version kept a text and this one derives a code, with
-    the kept text, or with this version's if their numbers differ.
+    """Return a derived value in which a code becomes a text wherever an older version kept one: the
+    kept text or, if their numbers differ, this version's.
 
     `worded`: the derived value with this version's texts for codes.
     """

@@ -234,7 +234,7 @@ def _ranked(percentile: float | None) -> str:
 
 
 def figure_text(headline: HeadlineFigure) -> str:
-    """Return a headline with its figure; of an older record, the text stored in it.
+    """Return a headline with its figure. Older records store the text itself; return it unchanged.
 
     Empty if nothing was measured. A percentile with too few slower I/Os is ``n<10``.
     """

@@ -56,7 +56,7 @@ class RateSeries:
         self._chunks: dict[int, array[float]] = {}
 
     def add(self, t0: float, t1: float, amount: float) -> None:
-        """Add an interval (t0, t1] of which only the first of the five amounts is known.
+        """Add an interval (t0, t1] with only the first of the five amounts.
 
         An interval of length 0 counts for the second that contains it.
         """

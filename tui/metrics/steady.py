@@ -138,8 +138,8 @@ def round_of(plan: Plan, step: Step, results: Mapping[str, HostResult | None]) -
 def _needed(
     headline: Headline, dirs: Mapping[str, DirectionResult], kind: str
 ) -> dict[str, DirectionResult]:
-    """Return results with only those latencies that a figure needs, because merging many hosts' is
-    slow.
+    """Return results with only those latencies that a figure needs, because merging those of many
+    hosts is slow.
     """
     if headline.metric != "latency":
         return {name: replace(each, slat=None, clat=None, lat=None) for name, each in dirs.items()}

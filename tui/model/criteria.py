@@ -148,7 +148,7 @@ THRESHOLDS: dict[str, Threshold] = {
     "runtime.note_s": Threshold(60.0, "shortest measurement without a note, in seconds"),
     "start-skew.skew_s": Threshold(1.0, "allowed start skew, in seconds"),
     "end-skew.skew_s": Threshold(
-        1.0, "seconds by which a host may run shorter than the longest one"
+        1.0, "seconds by which a host may stop before the longest-running one"
     ),
     "clock-offset.offset_s": Threshold(0.1, "allowed clock offset, in seconds"),
     "straggler.rate": Threshold(0.8, "minimum host rate, as a share of the median host's"),

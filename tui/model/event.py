@@ -317,7 +317,7 @@ class DirectionResult(Struct, omit_defaults=True):
 class Contradiction(Struct, omit_defaults=True):
     """Two figures of one output that cannot both be true.
 
-    `about`: a code, whose text the load generator has; `names`: what the figures are of.
+    `about`: a code whose text the load generator has; `names`: what the figures belong to.
     """
 
     about: str

@@ -134,7 +134,7 @@ class AnswerRecord(RecordPart):
         default_factory=list,
         description=(
             "why the capacity is weaker than a valid one: points contradict each other, the search"
-            " is unfinished, or the answer was not held, so that it may be of burst credits or a"
+            " is unfinished, or the answer was not held, so that it may include burst credits or a"
             " cache"
         ),
     )

@@ -93,5 +93,5 @@ def other_names_text(names: Sequence[tuple[str, str]]) -> str:
 
 
 def more(count: int) -> str:
-    """Return text on the number of further files besides the one named; empty if there are none."""
+    """Return the number of files in addition to the one named, as text; empty if there are none."""
     return f" (and {count - 1} more file{'s' * (count > 2)})" if count > 1 else ""

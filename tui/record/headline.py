@@ -55,7 +55,7 @@ def operation_seconds(step: StepRecord) -> dict[str, float]:
     """Return the duration of each metadata operation of an MPI program, by name: of its shortest
     iteration as printed, or items / rate.
 
-    Without operations on a tree of directories, of which there are only a few.
+    Excludes operations on a directory tree, because there are only a few of them.
     """
     found: dict[str, float] = {}
     metadata = step.metadata
@@ -407,10 +407,10 @@ def put_figure(
 
 
 def headline_texts(found: HeadlineFigure | None, search: SearchRecord | None) -> tuple[str, str]:
-    """Return the headline of a run as text, of a search its answer, and in few characters if the
+    """Return the headline of a run (for a search, its answer) as text, and in few characters if the
     text is long.
 
-    Of older records, the texts stored in them; empty without a figure.
+    Empty without a figure. Older records store the texts themselves; return them unchanged.
     """
     if found is None:
         return "", ""

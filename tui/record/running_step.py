@@ -129,7 +129,7 @@ class RunningSeries:
 
 
 def _column(measurement: Measurement, key: Key, start: int, end: int) -> Sliced[SeriesColumns]:
-    """Return what `series_column` does; of all hosts together, in slices."""
+    """Return the same as `series_column`; in slices for all hosts together."""
     rates: dict[Kind, list[Values]] = {kind: [] for kind in KINDS}
     for place, part in enumerate(series_parts(measurement, *key), 1):
         for kind, values in rates.items():
@@ -419,7 +419,7 @@ class RunningResults:
         self._p99_t = float("-inf")
 
     def record(self, measurement: Measurement) -> Sliced[ResultsRecord]:
-        """Compute the figures by host and over all hosts; as percentiles, only p99 by host."""
+        """Compute the figures by host and over all hosts; the only percentile by host is p99."""
         per_host: dict[str, dict[str, DirectionRecord]] = {}
         anew = measurement.clock.now - self._p99_t >= P99_EVERY_S
         if anew:

@@ -46,7 +46,7 @@ CLOSE_TIMEOUT_S = 5.0
 FILES_OF_A_HOST, OTHER_FILES = 4, 256  # open at a time
 
 
-# (host, None for all; note on its log-in)
+# (host, None for all; note on its login)
 WarnAbout = Callable[[str | None, str], None]
 START = 8.0  # below sshd's default of 10, above which it may drop
 # per greeted handshake; measured: larger steps hit the limit more often and gain nothing
@@ -312,7 +312,7 @@ class Connections:
             try:
                 return await self._in_turn(gate, attempt)
             except BusyError as error:
-                # if another log-in succeeded, it is busy, not dead
+                # if another login succeeded, it is busy, not dead
                 tries_left -= gate.passed == passed
                 passed = gate.passed
                 if tries_left <= 0:
@@ -438,7 +438,7 @@ def penalty(waited_s: float) -> str:
     """Return a message saying that sshd refuses this address, and for how long."""
     return (
         f'"Not allowed at this time" for {waited_s:.0f} s so far: a penalty for failed or'
-        " unfinished log-ins (PerSourcePenalties, 15 s to 10 min by default), or MaxStartups is"
+        " unfinished logins (PerSourcePenalties, 15 s to 10 min by default), or MaxStartups is"
         " too low"
     )
 

@@ -1,8 +1,8 @@
 """Frames of many channels as text lines; read by both ends of a trunk.
 
-The source of this module is sent to nodes, so it needs Python 3.6 and the standard library only.
-A line is ``~NAME NUMBER CHANNEL KIND+ENCODING+MORE TEXT``. Slurm passes on whole lines of up to
-1,024 bytes; longer ones are cut and mixed with those of other nodes.
+The source of this module is sent to nodes, so it needs Python 3.6 and the standard library only. A
+line is ``~NAME NUMBER CHANNEL KIND+ENCODING+MORE TEXT``. Slurm passes on whole lines of up to 1,024
+bytes; longer lines are broken and interleaved with those of other nodes.
 """
 
 import base64

@@ -143,7 +143,7 @@ class LoginAttempt(Listener):
         note = " ".join(filter(None, (self._note, visible(instructions))))
         self._stop_clock()
         typed = await self._log_in.vault.ask(
-            Question(f"log-in to {self._log_in.place}", shown, note)
+            Question(f"login to {self._log_in.place}", shown, note)
         )
         self._start_clock()
         return typed
@@ -209,7 +209,7 @@ class LogIn:
             raise HostError(
                 "auth-failed",
                 self.target.name,
-                f"gave up on {self.place} after {ROUNDS} rounds of log-in questions",
+                f"gave up on {self.place} after {ROUNDS} rounds of login questions",
             )
         finally:
             self._let_others_try()
@@ -313,7 +313,7 @@ class LogIn:
         locked = next((key.path for key in attempt.locked if key.accepted), None)
         if attempt.wants_answers:
             asked = " and ".join(repr(text) for text in attempt.wants_answers)
-            return self._failed(f"it asks {asked} at every log-in; {NO_TERMINAL}", "one-time-code")
+            return self._failed(f"it asks {asked} at every login; {NO_TERMINAL}", "one-time-code")
         if locked is not None:
             return self._failed(f"{encrypted(locked)}, or {IN_A_TERMINAL}", "key-encrypted")
         if attempt.wants_password:

@@ -427,7 +427,7 @@ class KnownBlocks:
 
 
 def blocks_of(data: bytes) -> Iterator[bytes]:
-    """Cut data into blocks that end at lines chosen by their content.
+    """Split data into blocks that end at lines chosen by their content.
 
     Equal parts of two scripts thus become equal blocks, whatever their offsets.
     """

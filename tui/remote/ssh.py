@@ -56,7 +56,7 @@ class Shells:
     def __init__(self, connection: Connected, host: str, *, proven: bool = False) -> None:
         self._connection = connection
         self._host = host
-        self._proven = proven  # no log-in shell or forced command precedes it
+        self._proven = proven  # no login shell or forced command precedes it
         self._idle: list[RemoteShell] = []
 
     async def call(self, script: Script, timeout_s: float) -> Completed:
@@ -201,7 +201,7 @@ Connection = asyncssh.SSHClientConnection
 if TYPE_CHECKING:
     Process = asyncssh.SSHClientProcess[bytes]
 
-SHELL = "exec /bin/sh"  # the one command that every log-in shell understands
+SHELL = "exec /bin/sh"  # the one command that every login shell understands
 WINDOW = 131072  # asyncssh's buffer per channel: 1024 hosts stay below 128 MiB
 OPEN_TIMEOUT_S = 60.0  # of a busy host; keepalives detect one that is gone
 PAUSES_S = (0.05, 0.2, 0.5, 1.0)  # before a retry after a refused channel

@@ -15,7 +15,7 @@ REFUSED = "refused"  # an error with file and line, unless the value is harmless
 REPORTED = "reported"
 IGNORED = "ignored"
 
-AT_LOG_IN, AT_HOST_KEY = "log-in", "host key"  # the failures that report an option
+AT_LOG_IN, AT_HOST_KEY = "login", "host key"  # the failures that report an option
 
 
 class SshOption(NamedTuple):
@@ -212,7 +212,7 @@ _ROWS: list[SshOption] = [
         "CanonicalizePermittedCNAMEs",
     ),
     *_ignored(
-        "benchtui runs no command on this machine after a log-in",
+        "benchtui runs no command on this machine after a login",
         "LocalCommand",
         "PermitLocalCommand",
     ),
@@ -239,7 +239,7 @@ _ROWS: list[SshOption] = [
         "WarnWeakCrypto",
     ),
     *_ignored(
-        "applies only to log-in methods that benchtui does not use",
+        "applies only to login methods that benchtui does not use",
         "EnableSSHKeysign",
         "HostbasedAcceptedAlgorithms",
         "KbdInteractiveDevices",

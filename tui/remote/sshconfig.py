@@ -289,7 +289,7 @@ def methods_of(settings: SshSettings) -> str:
     left = [method for method in preferred if not off.get(method, True)]
     if not left:
         raise ConfigError(
-            "no log-in method is enabled"
+            "no login method is enabled"
             f"{settings.at('preferredauthentications')}; benchtui supports {METHODS}"
         )
     return ",".join(left)

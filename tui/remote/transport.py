@@ -14,11 +14,11 @@ from tui.model.problem import BenchtuiError, Problem
 from tui.remote.scripts import Script
 
 MOST_BYTES = 16 << 20  # per answer; the longest are lists of files, tens of KiB
-# of a log-in shell's output before the script begins, or an answer's stderr
+# of a login shell's output before the script begins, or an answer's stderr
 MOST_NOISE = 256 << 10
 BEGIN = b"BT-BEGIN"  # the script has begun
 MOST_QUOTED = 160
-SHELL_S = 60.0  # maximum time for a log-in shell to start the script
+SHELL_S = 60.0  # maximum time for a login shell to start the script
 READ_BYTES = 65536
 
 

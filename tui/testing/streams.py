@@ -204,7 +204,7 @@ def check_ends(make: Make, output: Output, whole: Read, where: str) -> Iterator[
 
 
 def check_twice(make: Make, output: Output, where: str) -> Iterator[Mistake]:
-    """Yield the methods that return something else when called a second time."""
+    """Yield the methods whose result differs when they are called a second time."""
     reader = make()
     reader.feed(output.out)
     reader.flush()

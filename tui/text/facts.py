@@ -160,8 +160,8 @@ def same_machine(hosts: Mapping[str, Mapping[str, Fact]], host: str) -> Fold:
 def differing_lines(found: FactsTogether) -> Fold:
     """Yield a label and a text for each difference: which hosts, and the values.
 
-    Performance-relevant differences have their values. Of the others, and of facts known on some
-    hosts only, the first titles are named.
+    Performance-relevant differences include their values. For the others, and for facts known on
+    some hosts only, the first few titles are listed.
     """
     mattering = [each for each in found.differing if each.differs and each.matters]
     for hosts, differences in _by_hosts(mattering).items():
@@ -211,7 +211,8 @@ def difference_rows(found: FactsTogether, width: int) -> Fold:
 
 
 def _side_by_side(differences: Sequence[FactDifference], width: int) -> list[list[Run]]:
-    """Return a table with a column for each difference, and a row for hosts alike in all of them.
+    """Return a table with a column for each difference, and a row for each group of hosts that
+    agree in all of them.
 
     The largest group comes first; what differs from a column's largest group stands out. Empty for
     a single difference, or if the table is too wide.
@@ -315,7 +316,9 @@ def own_lines(hosts: Mapping[str, Mapping[str, Fact]]) -> Iterator[str]:
 
 
 def unknown_lines(hosts: Mapping[str, Mapping[str, Fact]]) -> Iterator[str]:
-    """Yield facts that could not be read, with the reason, and the hosts unless all are meant."""
+    """Yield facts that could not be read, with the reason, and the hosts unless it is all of
+    them.
+    """
     found: dict[Unknown, list[str]] = {}
     for host, facts in hosts.items():
         for each in rows(facts, Unknown):

@@ -76,7 +76,7 @@ class LatencyAxis:
         return (index - self.low) // step_of(self.span, rows)
 
     def nearest(self, index: int, rows: int) -> int:
-        """Return `index`, or the first or last bucket that this many rows show."""
+        """Return `index`, limited to the buckets that this many rows show."""
         return max(self.low, min(self.low + rows * step_of(self.span, rows) - 1, index))
 
 

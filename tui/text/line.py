@@ -37,7 +37,7 @@ def width_of(text: str) -> int:
 
 
 def cut(text: str, width: int) -> str:
-    """Cut or pad a text to exactly `width` cells; half a wide character becomes a blank."""
+    """Truncate or pad a text to exactly `width` cells; half a wide character becomes a blank."""
     if _NARROW.fullmatch(text):
         return text[: max(width, 0)].ljust(width)
     from rich.cells import set_cell_size
@@ -46,7 +46,7 @@ def cut(text: str, width: int) -> str:
 
 
 def fit(text: str, width: int, *, right: bool = False) -> str:
-    """Cut a text with an ellipsis, or pad it, to exactly `width` cells."""
+    """Truncate a text with an ellipsis, or pad it, to exactly `width` cells."""
     if width <= 0:
         return ""
     taken = width_of(text)
@@ -88,7 +88,7 @@ def plain_lines(lines: Iterable[Line]) -> list[str]:
 
 
 def clip(runs: Sequence[Run], width: int) -> list[Run]:
-    """Cut the runs, with an ellipsis, to at most `width` cells."""
+    """Truncate the runs, with an ellipsis, to at most `width` cells."""
     kept: list[Run] = []
     room = width
     for text, role in runs:
@@ -114,7 +114,7 @@ def with_cell(runs: Sequence[Run], at: int, cell: Run) -> list[Run]:
 
 
 def padded(runs: Sequence[Run], width: int, *, right: bool = False) -> list[Run]:
-    """Cut runs with an ellipsis, or pad them, to exactly `width` cells."""
+    """Truncate runs with an ellipsis, or pad them, to exactly `width` cells."""
     kept = clip(runs, width)
     blank: Run = (" " * (width - width_of_runs(kept)), TEXT)
     return [blank, *kept] if right else [*kept, blank]

@@ -18,8 +18,8 @@ def names_of(hosts: Sequence[str]) -> str:
 
 
 def told_of(found: Mapping[str, str], link: str = ": ") -> str:
-    """Return texts about hosts with equal ones merged: ``h1, h2 and 6 more: 97 % busy; h9: 91 %
-    busy``.
+    """Return the texts about hosts as one, hosts with equal texts together: ``h1, h2 and 6 more: 97
+    % busy; h9: 91 % busy``.
     """
     groups: dict[str, list[str]] = {}
     for host, text in found.items():

@@ -1,4 +1,4 @@
-"""The value axis of a low chart: round values, each with a mark at its exact height."""
+"""The value axis of a short chart: round values, each with a mark at its exact height."""
 
 from __future__ import annotations
 

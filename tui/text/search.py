@@ -125,7 +125,7 @@ def answer_text(
 
 
 def _held(answer: AnswerRecord, so_far: bool) -> str:
-    """Return for how long the answer was held, or that it was not: short points show neither burst
+    """Return how long the answer was held, or that it was not: short points show neither burst
     credits nor a cache that fills up.
     """
     if answer.held_s is None:

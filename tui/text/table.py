@@ -171,7 +171,7 @@ def text_table(
     """Return headings and rows, each column as wide as its content.
 
     With `width`, columns are dropped by priority; then the widest column without a declared width
-    is cut.
+    is truncated.
     """
     rows = list(rows)
     known = measured(columns, rows)

@@ -334,7 +334,7 @@ class NamedHistogram:
 def percentile_curves(
     what: str, found: Sequence[NamedHistogram], width: int, height: int, *, coloured: bool = False
 ) -> list[Line]:
-    """Return a chart of latency over percentile, both logarithmic.
+    """Return a chart of latency by percentile, both logarithmic.
 
     From one tick of the percentile axis to the next, the share of slower I/Os falls to a tenth.
     Percentiles with too few slower I/Os are left out.
@@ -364,7 +364,7 @@ def _nines(percentile: float) -> float:
 def histograms(
     what: str, found: Sequence[NamedHistogram], width: int, height: int, *, coloured: bool = False
 ) -> list[Line]:
-    """Return a chart of the share of I/Os over latency, which is logarithmic."""
+    """Return a chart of the share of I/Os by latency, which is logarithmic."""
     shares = [_shares(each.counts) for each in found]
     low, high = min(min(each) for each in shares), max(max(each) for each in shares)
     curves = []

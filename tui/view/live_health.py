@@ -134,7 +134,7 @@ def _in_short(
     """Return finding, steadiness and bottleneck in one line.
 
     If there is no room, evidence and counts are left out first, then steadiness and the bottleneck
-    if the finding would be cut too short.
+    if the finding would be shortened too much.
     """
     key = counts[-2:]
     for right in (counts, key):
@@ -332,13 +332,13 @@ def counts_of(found: LiveFindings | None) -> list[Run]:
 
 
 def _line(left: list[Run], right: list[Run], width: int) -> Line:
-    """Return a line with `left` cut to the room that `right` leaves."""
+    """Return a line with `left` truncated to the room that `right` leaves."""
     room = width - width_of_runs(right) - (2 if right else 0)
     return Line.of(*spread(_cut(left, room), right, width))
 
 
 def _cut(runs: list[Run], width: int) -> list[Run]:
-    """Return runs cut to at most `width` cells, after a whole word if possible."""
+    """Return runs truncated to at most `width` cells, after a whole word if possible."""
     if width_of_runs(runs) <= width:
         return runs
     *kept, (text, role) = clip(runs, width)

@@ -90,7 +90,7 @@ class HostLevels:
         """Read samples up to second `end_s` of the run.
 
         `load` has the samples, `job` selects one of its jobs. If either, the hosts, or the columns
-        change, all levels are read anew. A long load of many hosts takes several calls.
+        change, all levels are read again. A long load of many hosts takes several calls.
         """
         for _ in self.taking(hosts, axis, columns, end_s, load, job):
             pass

@@ -521,7 +521,7 @@ def _lane(
 def _cells(lane: list[tuple[str, float, bool]], scale: float, width: int) -> list[Run]:
     """Return a lane: each phase's name, as long as the phase took; expected time is faint.
 
-    The name of the latest phase is not cut if there is room after it.
+    The name of the latest phase is not truncated if there is room after it.
     """
     runs: list[Run] = []
     at, done = 0.0, 0
@@ -538,9 +538,8 @@ def _cells(lane: list[tuple[str, float, bool]], scale: float, width: int) -> lis
 
 
 def _named(phase: str, count: int, *, whole: bool) -> str:
-    """Return a phase's name filled or cut to `count` cells.
-
-    A cut name ends with a gap, unless `whole`.
+    """Return a phase's name padded or truncated to `count` cells. A truncated name ends with a gap,
+    unless `whole`.
     """
     if count > len(phase) or whole or count < 2:
         return (phase + " " + "━" * count)[:count]

@@ -168,7 +168,7 @@ def _headline(record: RunRecord) -> list[str]:
 
 
 def _where(record: RunRecord) -> str:
-    """Return which step of several the headline is from."""
+    """Return which of several steps the headline is from."""
     step = record.headline.step if record.headline is not None else None
     several = len(record.steps) > 1 and record.search is None
     return f" (step {record.steps[step].name})" if step is not None and several else ""

@@ -1,4 +1,5 @@
-"""Interface of load generators. Outside its own folder, no code refers to a load generator by name.
+"""Interface of load generators. Outside a load generator's own folder, no code refers to it by
+name.
 
 One interface per use: profiles, planning, hosts, reading, display, import. `Workload` combines
 them, with defaults for optional parts: derive from it.
@@ -284,9 +285,7 @@ class Showing(Protocol):
 
 
 class Imported(Struct, frozen=True):
-    """Profiles from a job file as (tag, YAML), the one to run first at the front, and messages
-    about changes.
-    """
+    """Profiles from a job file as (tag, YAML), the one to run first, and messages about changes."""
 
     profiles: list[tuple[str, str]]
     messages: list[Problem]

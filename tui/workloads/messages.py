@@ -68,9 +68,9 @@ class Explainer:
     """Explains lines by the first matching rule, once each, and again when seen 10, 100, ... times.
 
     Lines that differ only in numbers (process ids, offsets) count as the same. `codes` has the
-    first text of each cause, or the first few for codes in `in_parts`; `counts` is how often each
-    cause was seen; `errors` are the texts of severity error. `unknown` explains lines that match no
-    rule.
+    first text of each cause, or the first few for codes in `in_parts`; `counts` is the number of
+    times each cause was seen; `errors` are the texts of severity error. `unknown` explains lines
+    that match no rule.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class Explainer:
             self.codes[code] = f"{kept}; {text}"
 
     def _times(self, line: str) -> int:
-        """Return how often a line was seen; 0 once there are too many distinct lines."""
+        """Return the number of times a line was seen; 0 once there are too many distinct lines."""
         key = _VARYING.sub("0", line)
         if key not in self._seen and len(self._seen) >= MOST_KINDS:
             return 0

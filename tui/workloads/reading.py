@@ -156,7 +156,7 @@ def clean(line: bytes, longest: int = 4096) -> str:
 
 
 class LineSplitter:
-    """Splits a byte stream into clean, non-empty lines, cut off after `longest` bytes."""
+    """Splits a byte stream into clean, non-empty lines, truncated after `longest` bytes."""
 
     def __init__(self, longest: int = LONGEST) -> None:
         self._rest, self._longest = b"", longest

@@ -187,7 +187,7 @@ def flood(how: str, scene: Scene) -> bool:
 
 
 def slow_shell(scene: Scene) -> bool:
-    """Slow down log-in shells, and cut the connection, so that there is need for one."""
+    """Slow down login shells, and cut the connection, so that there is need for one."""
     (scene.lab.host(scene.host).root / "slow").write_text("3\n")
     return on_proxy("reset")(scene)
 

@@ -107,7 +107,7 @@ class SoakLab(ProxiedLab):
                 (host.root / name).unlink(missing_ok=True)
 
     def strays(self) -> list[int]:
-        """Pids of all processes that came from log-ins to the lab's hosts, marked or not."""
+        """Pids of all processes that came from logins to the lab's hosts, marked or not."""
         marks = {f"BENCHTUI_LOCKS={host.root / 'locks'}".encode() for host in self.hosts}
         return [pid for pid, words in environments() if marks & words]
 

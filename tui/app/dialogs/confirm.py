@@ -136,7 +136,7 @@ class Confirm(Dialog[str | None]):
         return self.query_one(VerticalScroll)
 
     def on_mount(self) -> None:
-        """Focus the first answer, which does no harm."""
+        """Focus the first answer, which is harmless."""
         self.set_focus(self.query(Button).first())
         self.watch(self.scroll, "show_vertical_scrollbar", self.show_scroll_keys)
 

@@ -107,7 +107,7 @@ class ExportDialog(Dialog[ExportRequest | None]):
         self.call_after_refresh(self.share_room)
 
     def share_room(self) -> None:
-        """Show the whole description of a format below the list, if the list cuts it.
+        """Show the whole description of a format below the list if the list truncates it.
 
         Lines for the longest description are reserved, so that nothing moves.
         """
@@ -185,7 +185,7 @@ LEAST_ROWS, MOST_ROWS = 3, 14  # of a text and its heading
 class Beginning(Lines):
     """Shows the first lines of a text.
 
-    A text of one line is wrapped; lines of a table are cut.
+    A single line is wrapped; lines of a table are truncated.
     """
 
     text = ""

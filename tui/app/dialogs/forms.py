@@ -255,7 +255,7 @@ class MoreDialog(Dialog[Bounds | None]):
         return self.query_one(Form)
 
     def wanting(self, points: int) -> str:
-        """Return the field that would stop the search, with this many points in total."""
+        """Return the field whose limit would stop the search at this total number of points."""
         return POINTS if len(self.spent.points) >= points else WITHIN
 
     @on(Button.Pressed, "#cancel")

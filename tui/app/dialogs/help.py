@@ -200,7 +200,7 @@ class Palette(HelpScreen):
         self.call_after_refresh(self.show_help)
 
     def show_help(self) -> None:
-        """Show the whole help of the command under the cursor, if the list cuts it."""
+        """Show the whole help of the command under the cursor if the list truncates it."""
         chosen, room = self.chosen, self.picklist.rooms(self.picklist.size.width)[0]
         is_cut = chosen is not None and width_of(chosen.help) > room
         self.query_one("#help-about", Static).update(

@@ -351,7 +351,7 @@ class AppShell(TypeAheadApp[None]):
         summary = summarize(run_dir)
         return summary is not None and summary.state == "running"
 
-    @work(group="log-in")
+    @work(group="login")
     async def answer_questions(self, questions: Questions, person: Asker | None = None) -> None:
         """Ask the user for the credentials that the hosts of a run need."""
         from tui.app.dialogs import text_entry

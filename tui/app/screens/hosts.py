@@ -235,7 +235,7 @@ class HostsScreen(FilteredScreen):
     def share_room(self) -> None:
         """Keep the list no taller than its rows: the details get the rest, more when focused.
 
-        A long list on a broad terminal gets all lines: the details are next to it.
+        A long list on a wide terminal gets all lines: the details are next to it.
         """
         room = self.size.height - CHROME_LINES
         share = FOCUS_SHARE if self.query_one(TextPane).has_focus else SHARE

@@ -76,7 +76,7 @@ def together_lines(
 ) -> list[Line]:
     """Return what checked hosts share, then how they differ.
 
-    `ticked`: number of ticked hosts, of which some may not be checked.
+    `ticked`: number of ticked hosts, some of which may be unchecked.
     """
     labels = [*machine_lines(hosts), *common_lines(found), *difference_rows(found, width)]
     lines = [Line(), rule("Ticked hosts", f"{len(hosts)} of {ticked} checked", width)]

@@ -1,4 +1,4 @@
-"""Hosts without other hosts than this machine: what to do first, the screens, the presets."""
+"""Hosts, if this machine is the only one: what to do first, the screens, the presets."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BASELINES = "baselines"  # a folder beside the families
 def first_lines(width: int, room: int) -> list[Line]:
     """Return what to do first, what each screen is for and, in `room` lines, the presets.
 
-    If not all presets fit, each group has one line; if the groups do not fit, there are none.
+    If not all presets fit, each group has one line; if the groups do not fit, none are shown.
     """
     lines = [*what_now(width), Line(), *the_way(width)]
     for brief in (False, True):
@@ -48,7 +48,7 @@ def preset_tags() -> list[str]:
 
 
 def preset_lines(width: int, *, brief: bool) -> list[Line]:
-    """Return the presets by what they measure; `brief`: one line per group, cut to fit."""
+    """Return the presets by what they measure; `brief`: one line per group, truncated to fit."""
     tags = preset_tags()
     found: dict[str, list[str]] = {name: [] for name in groups()}
     for tag in tags:

@@ -128,7 +128,7 @@ class HostList:
         return self._together[key]
 
     def differs(self, host: KnownHost) -> str:
-        """Return in which facts a host differs from its peers: ``links: mtu``.
+        """Return the facts in which a host differs from its peers: ``links: mtu``.
 
         Empty until all checks have finished.
         """
@@ -166,7 +166,9 @@ class HostList:
         return [host for host in self.shown if host.group == group]
 
     def picked(self, what: str, key: str | None) -> list[KnownHost]:
-        """Return the hosts that an action is for: of the "row", of its "group", or "all" shown."""
+        """Return the hosts that an action applies to: the "row", its whole "group", or "all"
+        shown.
+        """
         if what == "all":
             return self.shown
         host = self.at(key)

@@ -445,7 +445,7 @@ class RunPanels:
     def paint_graphs(self, graphs: Sequence[Graph], *, counted: bool) -> None:
         """Show the graphs, and one line with their figures for when graphs do not fit.
 
-        `counted`: operations on files are counted, which have no bandwidth.
+        `counted`: operations on files are counted; they have no bandwidth.
         """
         for name, graph in zip(GRAPH_PANELS, graphs, strict=True):
             self.screen.query_one(f"#live-{name}", GraphPanel).show(graph)

@@ -84,7 +84,7 @@ class Shown:
 def rooms_of(room: int, shown: Shown, *, roomy: bool, low: bool = False) -> Rooms:
     """Divide `room` lines among graphs, heat map and hosts.
 
-    On a low terminal (not `roomy`), one line of figures replaces the graphs above a heat map.
+    On a short terminal (not `roomy`), one line of figures replaces the graphs above a heat map.
     `low`: the heat map may have its minimum height.
     """
     graphs, heat = shown.graphs, shown.heat
@@ -112,7 +112,7 @@ def with_tiles(room: int, shared: Rooms, smaller: Rooms, least_hosts: int) -> Ro
     """Return the heights with tiles, if only graphs and heat map must shrink for them.
 
     Otherwise return the heights without tiles (`shared`). `smaller`: heights in the lines that
-    tiles leave. `least_hosts`: rows if unremarkable hosts are folded, as they may be on low
+    tiles leave. `least_hosts`: rows if unremarkable hosts are folded, as they may be on short
     terminals.
     """
     hosts = room - shared.graphs - shared.heat - shared.pulse
@@ -179,8 +179,8 @@ class PanelRooms:
     def room_for_messages(self, count: int) -> int:
         """Give each message a line, up to an eighth of the screen; return the height.
 
-        0 if messages are hidden or replace the hosts, and for an empty log on low screens or of a
-        run that measured nothing.
+        0 if messages are hidden or replace the hosts, and if the log is empty and the screen is
+        short, or the run measured nothing.
         """
         log_pane = self.screen.query_one("#live-messages", MessageLog)
         if self.screen.has_class("-log"):
@@ -375,7 +375,7 @@ class PanelRooms:
     def fit_graphs(self) -> None:
         """Show the graphs with a search, or the heat map with a matrix, only if they fit.
 
-        Keys override that until the terminal becomes low or high enough.
+        A key press overrides this until the terminal becomes short or tall enough.
         """
         gives_way = (
             "graphs"

@@ -371,7 +371,9 @@ class Rest:
             gc.freeze()
 
     def leave(self, state: RunState, *, anew: bool) -> None:
-        """Exclude what exists if the journal was read anew, or all hosts of a load reported."""
+        """Exclude everything that exists, if the journal was read again or all hosts of a load
+        reported.
+        """
         current, span = state.current, state.current.whole.span
         if self.measurement is current:
             return

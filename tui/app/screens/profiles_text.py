@@ -106,7 +106,7 @@ def _word_score(entry: CatalogueEntry, word: str) -> int:
 
 
 def best(entries: Sequence[CatalogueEntry], search: str) -> CatalogueEntry | None:
-    """Return the best match of a search, the first of equal ones; None without entries."""
+    """Return the best match of a search, the first one in a tie; None without entries."""
     return max(entries, key=lambda entry: score(entry, search), default=None)
 
 

@@ -63,8 +63,8 @@ def headline(page: Page, width: int) -> list[Line]:
 def figure_tiles(page: Page) -> list[FigureTile]:
     """Return rate, bandwidth and two percentiles as tiles.
 
-    They describe the current step or, for a matrix, the headline's step, in the direction of the
-    headline, otherwise over all directions. An MPI benchmark has a tile per operation.
+    They cover the current step (for a matrix, the headline's step), in the direction of the
+    headline or, without one, over all directions. An MPI benchmark has a tile per operation.
     """
     found = page.shown_headline
     if found is not None and found.value is None and page.record.search is not None:
@@ -156,7 +156,7 @@ def shown_percentiles(search: SearchRecord | None, found: HeadlineRecord | None)
 def latency_tiles(
     dirs: Mapping[str, AggregateRecord], kind: str, percentiles: Sequence[float]
 ) -> list[FigureTile]:
-    """Return percentiles as tiles, of which the last is never dropped."""
+    """Return percentiles as tiles; the last one is never dropped."""
     names = each_io_once(dirs) or list(dirs)
     if BOTH in dirs:
         names = [BOTH]
@@ -241,9 +241,10 @@ def operation_tiles(metadata: MetadataRecord, found: HeadlineRecord | None) -> l
 
 
 def verdict_lines(record: RunRecord, width: int) -> list[Line]:
-    """Return the verdict in one line, cut to fit; in full if it is bad or the run incomplete.
+    """Return the verdict in one line, truncated to fit; in full if it is bad or the run is
+    incomplete.
 
-    A verdict that differs from the sealed one has a line of its own, so that it is never cut.
+    A verdict that differs from the sealed one has a line of its own, so that it is never truncated.
     """
     from tui.library.seal import NOT_AS_SEALED
 

@@ -116,7 +116,7 @@ class RunPreview(TextPane):
         return self.terminal.width >= least[0] and self.terminal.height >= least[1]
 
     def least_lines(self, room: int) -> int:
-        """Return the lines out of `room` that the list must leave; 0 if the preview is hidden."""
+        """Return how many of `room` lines the list must leave; 0 if the preview is hidden."""
         if not self.has_class("-shown") and not self.has_focus:
             return 0
         share = FOCUS_SHARE if self.has_focus or self.has_room(LARGE_FROM) else SHARE

@@ -299,7 +299,7 @@ async def over_hosts(
 
 
 def text_of(found: list[Cleaning], *, done: bool) -> str:
-    """Return what will be removed or, if `done`, was removed; cut to fit in a dialog."""
+    """Return what will be removed or, if `done`, was removed; shortened to fit in a dialog."""
     lines = [line for each in found for line in each.lines(done=done)]
     rest = len(lines) - LINES_SHOWN
     more = [f"and {plural(rest, 'more line')}: benchtui clean shows all"] if rest > 0 else []

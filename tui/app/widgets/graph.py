@@ -160,8 +160,8 @@ def _cell(behind: str, before: str, weak: str, strong: str, hanging: bool) -> Ru
 def _part(mark: str, key: str, hanging: bool) -> Run:
     """Return a partly filled cell.
 
-    For a part at the top, the part at the bottom is reversed: terminals have no characters for the
-    former.
+    A part at the top is drawn as the part at the bottom, reversed: terminals have no characters for
+    parts at the top.
     """
     level = BLOCKS.index(mark)
     if not level:

@@ -175,7 +175,7 @@ class Banner(Lines):
         self.update_lines()
 
     def build(self, width: int, height: int) -> list[Line]:
-        """Return the lines, cut to the width."""
+        """Return the lines, truncated to the width."""
         return [Line.of(*clip(line.runs, width)) for line in self.text[:height]]
 
 

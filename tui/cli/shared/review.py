@@ -49,7 +49,9 @@ def _lines(plan: Plan) -> Iterator[str]:
 
 
 def _matrix_lines(plan: Plan) -> Iterator[str]:
-    """Yield the swept values; of several profiles, also each one's number of steps and time."""
+    """Yield the swept values; for several profiles, also the number of steps and the time of
+    each.
+    """
     parts = parts_of(plan)
     width = max(len(part.profile) for part in parts)
     for part in parts:

@@ -223,7 +223,7 @@ def unprepared(planned: PlannedProfile) -> PlannedProfile:
 
 
 def suite_rounds(profile: Profile, wanted: MatrixChoice) -> int:
-    """Return how often a suite is repeated as a whole; 1 for other profiles, which repeat each
+    """Return the number of passes through a whole suite; 1 for other profiles, which repeat each
     point.
     """
     own = profile.repeat if isinstance(profile.repeat, int) else 1

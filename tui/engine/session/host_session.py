@@ -313,7 +313,7 @@ class HostSession:
                 await self.connect(max(deadline - loop.time(), LEAST_TRY_S))
             except (DeniedError, GoneError) as error:
                 self.gone = error.message if isinstance(error, GoneError) else ""
-                # sshd penalises repeated failed log-ins
+                # sshd penalises repeated failed logins
                 self.refusal = error.message
                 return False
             except HostError as error:

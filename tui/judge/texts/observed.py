@@ -12,7 +12,7 @@ LEFT = ", all that the hypervisor leaves"
 
 
 def throttled(percent: float, cpus: float | None) -> str:
-    """Return how often the control group throttled the load."""
+    """Return in what share of the periods the control group throttled the load."""
     of = f" (limit {cpus:g} CPUs)" if cpus is not None else ""
     return f"throttled by its control group{of} in {percent:.0f} % of the periods"
 

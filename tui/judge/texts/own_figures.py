@@ -22,8 +22,8 @@ OTHER = "{about} {told:.6g}, but {other:.6g}"
 def contradiction(
     *, tool: str | None, about: str, names: Sequence[str], told: float, other: float, **place: str
 ) -> str:
-    """Return the text of a contradiction; of another version or an absent load generator, its code
-    and figures.
+    """Return the text of a contradiction; without a text (another version, or a load generator that
+    is not installed) its code and figures.
     """
     own = workloads.find(tool or "")
     text = {**TEXTS, **(own.contradiction_texts() if own is not None else {})}.get(about, "")

@@ -38,8 +38,8 @@ def measured_steps(record: RunRecord) -> list[StepRecord]:
 def detailed_steps(record: RunRecord) -> list[StepRecord]:
     """Return the steps to show with charts and hosts: all measured ones if they are few.
 
-    Otherwise the headline's step, of a suite the first members' headlines' steps; if none of them
-    was measured, the first measured step.
+    Otherwise the headline's step or, for a suite, the steps of the first members' headlines; if
+    none of them was measured, the first measured step.
     """
     measured = measured_steps(record)
     if len(measured) <= IN_FULL:

@@ -211,7 +211,7 @@ def band_layer(y: Spec, color: Spec, points: int) -> Spec:
 
 
 def _single(curves: Mapping[str, Sequence[SeriesSpan]]) -> Any:
-    """Return how to mark points if curves have so few that a line would be invisible, or False."""
+    """Return how to mark points if curves have too few for a visible line, otherwise False."""
     return (
         {"size": 24, "filled": True}
         if all(len(points) < 3 for points in curves.values())

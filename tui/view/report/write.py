@@ -103,9 +103,9 @@ def with_histories(
 ) -> list[ReportedRun]:
     """Return the runs, each with the history of its profile on its target.
 
-    Only runs measured alike are in a history; of reported runs with the same history, the first has
-    it. A history of fewer than SHOWN_FROM runs, with `always` LEAST_HISTORY, is left out. Raises
-    UsageError.
+    Only runs measured alike are in a history; if reported runs share a history, only the first one
+    has it. A history of fewer than SHOWN_FROM runs, with `always` LEAST_HISTORY, is left out.
+    Raises UsageError.
     """
     from tui.analysis.setup import head_at, head_of, measured, measured_at
     from tui.analysis.trend import trends_of

@@ -377,7 +377,7 @@ def _headline(profile: Profile, document: YamlDocument, load: Load) -> Iterator[
 
 
 def hints(profile: Profile, texts: Mapping[str, str]) -> Iterator[tuple[KeyPath, str]]:
-    """Yield a hint if a time limit without infloop only cuts the phase off."""
+    """Yield a hint if a time limit without infloop does nothing but end the phase early."""
     given = {
         name: expand(value, {**texts, **ONE_HOST})
         for name, value in body_of(profile).options.items()

@@ -1,4 +1,4 @@
-"""Find figures in elbencho's output that contradict each other, or its command line.
+"""Find figures in elbencho's output that contradict each other or its command line.
 
 Each relation follows from elbencho's source and holds for every phase, in JSON, CSV and tables.
 """
@@ -30,7 +30,7 @@ TEXTS = {
     "first": "{told:.0f} {0} when the first thread was done, {other:.0f} when the last was",
     "setting": "{0} {told:.0f}, but the command line has {other:.0f}",
     "off": "{0} is off in the result, but the command line asks for it",
-    "time-limit": "took {told:time}, but --timelimit is {other:.0f}",
+    "time-limit": "took {told:time}, but --timelimit is {other:.0f} s",
     "limit": "{told:size} moved, but --{0} allows {other:size}",
     "entries": "{told:.0f} entries, but threads, -n and -N give {other:.0f}",
     "bytes": "{told:.0f} bytes, but the entries have {other:.0f}",
@@ -70,7 +70,7 @@ Words = Mapping[str, str]  # options by long name
 
 
 class PhaseTotals(Struct, frozen=True):
-    """What was done when the first or the last thread ended."""
+    """The work done when the first or the last thread ended."""
 
     ms: int = 0
     entries: int = 0
@@ -78,7 +78,7 @@ class PhaseTotals(Struct, frozen=True):
 
 
 class PhaseFacts(Struct, frozen=True):
-    """What one phase printed of its settings and amounts.
+    """Settings and amounts that one phase printed.
 
     `config` has the names of the JSON. `reads` are the bytes read in a mixed phase.
     """
@@ -139,7 +139,7 @@ def _short(cluster: str, words: list[str], found: dict[str, str]) -> None:
 def steady_s(command: str, path_type: str, first_ms: int = 0) -> float | None:
     """Return for how many seconds all threads keep their queue full; None if that is unknown.
 
-    `first_ms`: when the first thread was done. If that is not before the time limit, none was
+    `first_ms`: when the first thread was done. If that is not before the time limit, no thread was
     done earlier.
     """
     given = options(command)
@@ -176,7 +176,7 @@ def _first(phase: PhaseFacts) -> Iterator[Contradiction]:
 
 
 def _config(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
-    """Yield settings printed beside the results that differ from those of the command line."""
+    """Yield settings printed with the results that differ from those on the command line."""
     for name, key in CONFIG.items():
         told, due = phase.config.get(key), _size(given.get(name))
         only_dirs = name in ("dirs", "files") and phase.path_type not in (DIRECTORY, BUCKET)
@@ -200,9 +200,8 @@ def _flags(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
 
 
 def _hosts(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
-    """Yield a number of hosts other than that of the command line: one if it names none.
-
-    Not checked for ranges and files of hosts.
+    """Yield a number of hosts that differs from the command line's (one if it names none). Ranges
+    and files of hosts are not checked.
     """
     told = phase.config.get("hosts")
     named = [word for word in given if any(name.startswith(word) for name in HOST_OPTIONS)]
@@ -283,7 +282,8 @@ def _blocks(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
 
 
 def missing_phases(phases: Sequence[PhaseFacts]) -> Iterator[tuple[int, Contradiction]]:
-    """Yield (index, contradiction) of phases before which one is missing, by their command line.
+    """Yield (index, contradiction) for phases preceded by a missing one, according to the command
+    line.
 
     Phases run in a fixed order; those after an error or a time limit do not run.
     """

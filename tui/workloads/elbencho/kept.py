@@ -1,7 +1,7 @@
 """Import saved elbencho output: CSV and JSON result files, and the printed tables.
 
-Figures are those of "last done", over all hosts together: elbencho prints none per host. JSON is
-read like that of benchtui's own runs. Rates in CSV and tables are truncated to integers, so
+Figures are those of "last done", over all hosts together: elbencho prints no figures per host. JSON
+is read like that of benchtui's own runs. Rates in CSV and tables are truncated to integers, so
 bandwidth is computed from amount and time.
 """
 
@@ -84,7 +84,7 @@ def _numbered(found: Sequence[ImportedOutput]) -> list[ImportedOutput]:
 def _against_command(
     found: Sequence[tuple[PhaseFacts, ImportedOutput | None]],
 ) -> list[ImportedOutput]:
-    """Return the outputs, with contradictions among their figures and to the command line.
+    """Return the outputs, with contradictions among their figures and with the command line.
 
     A phase that did no work has no output.
     """

@@ -2,8 +2,8 @@
 its result.
 
 Rows are means over their interval. The last, shorter interval of a phase has no row, and a phase
-shorter than one interval has none: the difference between object and rows becomes one more sample.
-Latencies are in whole microseconds.
+shorter than one interval has none: the difference between the object and the rows becomes one more
+sample. Latencies are in whole microseconds.
 
 Latency histograms: before 2026-08-26 (breuner/elbencho#116) buckets were quarter powers of two of a
 microsecond, 19 % wide; since then they are about 1 % wide. The bucket edges show which. Percentiles

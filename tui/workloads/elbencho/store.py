@@ -182,7 +182,7 @@ def _head_request(script: str) -> tuple[str, ...]:
 
 
 def fill_tasks(tasks: Sequence[HostTask], times: int) -> list[HostTask]:
-    """Return one task per host that puts those objects of these tasks that no host before it puts.
+    """Return one task per host, which puts the objects of these tasks that no earlier host puts.
 
     Raises UsageError.
     """

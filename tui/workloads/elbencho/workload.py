@@ -74,7 +74,7 @@ class ElbenchoWorkload(Workload):
         return problems(profile, document, texts)
 
     def hints(self, profile: Profile, texts: Mapping[str, str]) -> Iterator[tuple[KeyPath, str]]:
-        """Yield a hint if a time limit without infloop only cuts the phase off."""
+        """Yield a hint if a time limit without infloop does nothing but end the phase early."""
         from tui.workloads.elbencho.body import hints
 
         return hints(profile, texts)

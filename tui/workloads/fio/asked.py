@@ -57,13 +57,13 @@ def syncs_of(entry: Entry) -> Iterator[Found]:
 
 
 def _syncs_due(entry: Entry) -> tuple[float, float] | None:
-    """Return the least and the largest number of syncs that fit a job's writes; None if other
+    """Return the smallest and the largest number of syncs that fit a job's writes; None if other
     options also affect them.
 
     fio syncs when the number of writes is a multiple of an option's value (get_rw_ddir), only once
-    if it is a multiple of several, and counts writes anew in each of its `loops`. With reads
-    between writes, or syncs that are queued, it may sync several times for one write; at the end of
-    files once more.
+    if it is a multiple of several, and restarts its count of writes in each of its `loops`. With
+    reads between writes, or syncs that are queued, it may sync several times for one write; at the
+    end of files once more.
     """
     options, job = entry.options, entry.job
     writes = job.write.total_ios if job.write is not None else 0
@@ -91,7 +91,7 @@ def _syncs_due(entry: Entry) -> tuple[float, float] | None:
 
 
 def _every(options: JobOptions, name: str) -> int:
-    """Return after how many writes fio syncs; 0 for never. Raises ValueError."""
+    """Return the number of writes after which fio syncs; 0 for never. Raises ValueError."""
     number = (options.get(name) or "0").rpartition(":")[2]
     return parse_size(number) if number else 0
 
@@ -124,8 +124,8 @@ def directions_of(entry: Entry) -> Iterator[Contradiction]:
 
 
 def bytes_of(entry: Entry) -> Iterator[Found]:
-    """Yield the bytes of a job that moved more than its data, or ended before its runtime and
-    before moving all of its data.
+    """Yield the bytes moved by a job if they are more than its data, or if it ended early without
+    moving all of its data.
     """
     job, options = entry.job, entry.options
     others = ("offset", "latency_target", "steadystate", "zonemode", "zonesize", "size_percent")
@@ -150,7 +150,7 @@ def bytes_of(entry: Entry) -> Iterator[Found]:
 
 
 def mix_of(entry: Entry) -> Iterator[Found]:
-    """Yield a share of reads that differs from the job's by more than chance.
+    """Yield a share of reads that differs from the job's by more than chance allows.
 
     fio draws the direction of each I/O. Each pass over the files may repeat the same draws, so
     there are only as many as the files have blocks.
@@ -191,7 +191,7 @@ def _last_blocks(entry: Entry) -> float:
 
 
 def verified(entry: Entry) -> Iterator[Found]:
-    """Yield a job that verifies its writes and has no reads, although it ended with its data.
+    """Yield a job that verifies its writes and has no reads, although it wrote all of its data.
 
     A time limit ends a job before it verifies.
     """
@@ -213,7 +213,8 @@ def verified(entry: Entry) -> Iterator[Found]:
 def paused(entry: Entry) -> Iterator[Found]:
     """Yield more I/Os than the pauses between them allow (thinktime).
 
-    A worker pauses after so many I/Os, and may complete those in flight on top (handle_thinktime).
+    A worker pauses after a number of I/Os, and may also complete those in flight
+    (handle_thinktime).
     """
     options, job = entry.options, entry.job
     others = ("thinktime_iotime", "verify", "io_submit_mode", *RAMPS)

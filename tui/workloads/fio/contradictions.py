@@ -182,7 +182,7 @@ def _multiples(part: PrintedDirection) -> Iterator[Found]:
 
 
 def _latency_counts(part: PrintedDirection, workers: int) -> Iterator[Found]:
-    """Yield a number of completion latencies that is not that of total latencies.
+    """Yield a number of completion latencies that differs from that of total latencies.
 
     fio counts both when an I/O completes (stat.c, add_lat_sample and add_clat_sample), unless one
     is disabled; a status may fall between the two.
@@ -225,7 +225,7 @@ def _counted(kind: LatencyKind) -> Callable[[PrintedDirection], int]:
 def _elapsed(entry: Entry) -> Iterator[Found]:
     """Yield a job that ran for longer than its fio, whose age fio rounds up to seconds.
 
-    Whatever precedes the measurement is part of that age.
+    That age includes whatever precedes the measurement.
     """
     longest = max((part.runtime for part in entry.job.dirs.values()), default=0) / 1000
     try:
@@ -240,7 +240,7 @@ def _elapsed(entry: Entry) -> Iterator[Found]:
 
 
 def _counts_of_shares(job: PrintedJob) -> Iterator[Found]:
-    """Yield a number of completion latencies that is not that in the latency shares.
+    """Yield a number of completion latencies that differs from that in the latency shares.
 
     fio counts both at once, whichever jobs of a group disable it (account_io_completion), and
     prints the shares of all I/Os; those below 0.01 % as 0.01 % (stat_calc_lat).
@@ -321,7 +321,7 @@ def _missing(entries: Sequence[Entry]) -> Iterator[Contradiction]:
 
 
 def _group_shares(jobs: Sequence[PrintedJob]) -> Iterator[Contradiction]:
-    """Yield shares of a group's rate (bw_agg) that its jobs do not give.
+    """Yield shares of a group's rate (bw_agg) that do not follow from its jobs.
 
     Groups with a job whose directions are added up are skipped: fio counts it as reads.
     """
@@ -365,8 +365,8 @@ def _rare(part: PrintedDirection) -> Iterator[tuple[str, tuple[Any, ...]]]:
     """Yield the buckets with few I/Os, by latency kind: multiplying counts by a small number keeps
     them.
 
-    Two Poisson counts with a mean of 1 are equal in a third of all cases, others less often: all
-    of RARE buckets once in 10^8.
+    Two Poisson counts with a mean of 1 are equal in a third of all cases, larger ones less often;
+    the counts of all RARE buckets are equal once in 10^8 cases.
     """
     for kind, latency in (("clat", part.clat), ("lat", part.lat)):
         bins = latency.bins if latency is not None else None
@@ -458,8 +458,9 @@ def cpu_of(entry: Entry) -> Iterator[Found]:
     """Yield a CPU time too short for a job's I/Os, or above the time that its workers ran.
 
     Buffered I/O copies every byte on a CPU. A worker inside a call is either on a CPU or was
-    switched out. Each time it was costs a context switch and lasts no longer than its longest call.
-    A worker is one thread; without RUSAGE_THREAD (macOS), threads have their process's time.
+    switched out. Each switch costs a context switch, and the worker stays off the CPU no longer
+    than its longest call. A worker is one thread; without RUSAGE_THREAD (macOS), threads have their
+    process's time.
     """
     job, options = entry.job, entry.options
     parts = [part for name, part in job.dirs.items() if name != "trim"]

@@ -1,4 +1,4 @@
-"""Shares that fio prints besides a result: of latencies, queue depths, and a group's rate.
+"""Shares that fio prints with a result: of latencies, queue depths, and a group's rate.
 
 They count the same I/Os as the result, so they bound its latencies, its syncs, and its I/Os in
 flight.
@@ -69,7 +69,7 @@ class Completions(NamedTuple):
 
 
 def ranges(shares: Mapping[tuple[int, str], float]) -> list[Range]:
-    """Return the latency ranges by (unit in ns, upper end as printed), ascending, of shares in %.
+    """Return the latency ranges of shares in %, ascending, by (unit in ns, upper end as printed).
 
     Raises ValueError for a name that fio does not use.
     """
@@ -126,8 +126,8 @@ def _beyond_ends(counted: Sequence[Completions], filled: Sequence[Range]) -> Ite
 
 
 def of_syncs(levels: Sequence[float], ios: int, syncs: int, digit: float, flying: int) -> float:
-    """Return by how many syncs the depths, in % of the I/Os, differ from those counted; 0 if they
-    agree.
+    """Return the difference between the number of syncs in the depths (in % of the I/Os) and the
+    number counted; 0 if they agree.
 
     fio notes a depth for each I/O and for each sync.
     """

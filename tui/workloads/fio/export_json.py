@@ -181,7 +181,8 @@ def placed(found: Sequence[ExportedMeasurement]) -> Iterator[tuple[str, Exported
     """Yield each measurement with the folder for its files; "" if file names alone distinguish
     them.
 
-    A folder contains the data of one chart: points that differ only in queue depth and jobs.
+    A folder contains the data of one chart: points that differ only in queue depth and number of
+    jobs.
     """
     axes = [axis for axis in _axes(found) if not _distinct_by_name(found, axis)]
     repeats = any(each.step.repetition > 1 for each in found)

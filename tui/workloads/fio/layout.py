@@ -86,7 +86,7 @@ def _shared_files(job: JobOptions, named: Sequence[str], *, strict: bool) -> Ite
 
 
 def _named_files(job: JobOptions) -> list[str]:
-    """Return the paths of ``filename``; without it, of a job that is named after a device.
+    """Return the paths of ``filename``; without it, those of a job that is named after a device.
 
     Names of [global] and job add up; all are in the first directory.
     """

@@ -74,7 +74,7 @@ def compared(
 def _is_whole(entries: Sequence[Entry], files: Sequence[KeptFile]) -> bool:
     """Return whether each worker has its own logs, there is one worker, or each row is one I/O.
 
-    False for logs of several names.
+    False for logs with several names.
     """
     logs = [(match, file) for file in files if (match := _match(file)) is not None]
     workers = sum(numjobs_of(each.options) for each in entries if not each.alone)
@@ -349,7 +349,9 @@ def _between(times: Sequence[float], values: Sequence[float], at: float) -> floa
 
 
 def _gaps(entry: Entry, part: PrintedDirection, series: Sequence[LogSeries]) -> Iterator[Told]:
-    """Yield the longest time without a row, if a load that never pauses has no I/O so long."""
+    """Yield the longest time without a row, if a load that never pauses has no I/O for that
+    long.
+    """
     job, options = entry.job, entry.options
     whole, total = part.whole, sum(each.total_ios for each in job.dirs.values())
     if whole is None or has(options, PAUSING) or part.total_ios < LEAST_SHARE * total:

@@ -23,9 +23,8 @@ Counts = Counter[int]  # by bucket, or by group of buckets
 
 
 def of_histograms(entries: Sequence[Entry], files: Sequence[KeptFile]) -> Iterator[Contradiction]:
-    """Yield histogram logs that have I/Os that the JSON lacks, or lack more than fio omits.
-
-    Of workers with a log of their own, each with its entry, or all in one entry.
+    """Yield histogram logs with I/Os that are missing in the JSON, or without more I/Os than fio
+    omits. Workers with a log of their own have an entry each, or share one.
     """
     for number, entry in enumerate(entries, 1):
         stem = (entry.options.get(OPTION) or "").rpartition("/")[2] or entry.job.jobname

@@ -2,8 +2,8 @@
 interval.
 
 A row is ``msec, value, direction, block size[, offset, ...]``: bandwidth in KiB/s, latencies in ns;
-the block size of an interval is 0. A histogram row has the counts of all buckets since the row
-before instead of the value.
+the block size of an interval is 0. A histogram row has, instead of the value, the counts of all
+buckets since the previous row.
 """
 
 from __future__ import annotations

@@ -333,8 +333,8 @@ def _redrawn_bytes(job: JobOptions) -> int | None:
     """Return the bytes of a pass if several passes start from the same seeds; None if there is one
     pass.
 
-    fio seeds its generators anew for each of its `loops`, and for each pass over its files if
-    io_size exceeds their size; time_based alone does not.
+    fio reseeds its generators for each of its `loops`, and for each pass over its files if io_size
+    exceeds their size; time_based alone does not.
     """
     size, amount = job.size("size"), job.size("io_size")
     again = job.count("loops", 1) > 1 or (size and amount and amount > size)

@@ -544,7 +544,7 @@ def fallen(
 ) -> Iterator[Contradiction]:
     """Yield counts and maxima that fell, and minima that rose, from one state to the next.
 
-    fio counts from the start of a job; some options make it start anew.
+    fio counts from the start of a job; some options restart it.
     """
     for then, now in zip(before, after, strict=False):
         if has(JobOptions(now.jobname, shared, now.options), RESETTING):

@@ -1,4 +1,4 @@
-"""What fio prints for a job besides the result, and the job's options."""
+"""What fio prints for a job in addition to the result, and the job's options."""
 
 from __future__ import annotations
 
@@ -180,7 +180,9 @@ class Entry(Struct, frozen=True):
 
     @property
     def slots(self) -> int:
-        """The most I/Os that a worker has in flight, by its options and by fio's own count."""
+        """The largest number of I/Os that a worker has in flight, by its options and by fio's own
+        count.
+        """
         most = max((level for level, share in self.levels if share), default=MOST_LEVEL)
         try:
             asked = self.options.most_in_flight // self.options.numjobs
@@ -190,7 +192,7 @@ class Entry(Struct, frozen=True):
 
     @property
     def levels(self) -> list[tuple[int, float]]:
-        """The share of submissions at each depth, by the least depth of a level."""
+        """The share of submissions at each depth, by the smallest depth of a level."""
         named = ((name.removeprefix(">="), share) for name, share in self.job.levels.items())
         return [(int(least), share) for least, share in named if least.isdecimal()]
 

@@ -1,6 +1,5 @@
-"""Parse the figures that fio's report prints besides a job's result, and below all jobs.
-
-Their precision is kept: what a printed number may stand for.
+"""Parse the figures that fio's report prints in addition to a job's result, and below all jobs.
+Their precision is kept as the range that a printed number may stand for.
 """
 
 from __future__ import annotations

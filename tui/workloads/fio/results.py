@@ -173,7 +173,9 @@ class Meter:
         return running if since is None or since < 0 else min(since, running)
 
     def _ran_ms(self, place: int, entry: _Entry) -> int:
-        """Return how long an entry has run since the last sample, in ms, by its own counters."""
+        """Return how long an entry has run since the last sample, in ms, according to its own
+        counters.
+        """
         before = self._before(place)
         return entry.runtime_ms - (0 if before is None or entry.reset else before.runtime_ms)
 
@@ -335,7 +337,7 @@ def _end_ms(snapshot: Snapshot) -> int:
 
 
 def length_ms(jobs: Sequence[StatusJob]) -> int:
-    """Return for how long jobs that ran at the same time did I/O, in ms."""
+    """Return how long jobs that ran at the same time did I/O, in ms."""
     return max(map(_runtime_ms, jobs), default=0)
 
 

@@ -37,9 +37,8 @@ class TerseSamples(Struct):
 
 
 class TerseJob(Struct):
-    """A terse line: a job with its figures, and what is printed beside them.
-
-    `levels`: shares of depths in %. `shares`: of latencies, by unit in ns and upper end.
+    """A terse line: a job with its figures, and what is printed next to them. `levels`: shares of
+    depths in %. `shares`: shares of latencies, by unit in ns and upper end.
     """
 
     version: str
@@ -83,8 +82,8 @@ def _orders(version: int) -> Iterator[tuple[str, ...]]:
 
 
 def _ends_at(words: Sequence[str], place: int) -> bool:
-    """Return whether the fields after the directions begin here: two shares of the CPU, three
-    counts, shares of depths.
+    """Return whether the fields after the directions begin here: two CPU shares, three counts,
+    depth shares.
     """
     behind = words[place : place + TAIL]
     shares = [word.endswith("%") for word in behind]
@@ -229,7 +228,7 @@ def _of_direction(
 ) -> Iterator[Found]:
     """Yield samples that contradict their extremes, or their share of the group's rate.
 
-    Lines of one name are workers of one fio, or its states one after the other.
+    Lines with the same name are workers of one fio, or its successive states.
     """
     if name == "mixed" or not part.total_ios:
         return
@@ -264,8 +263,8 @@ def _flying(found: TerseJob, jobs: Sequence[TerseJob]) -> Iterator[Found]:
     """Yield more I/Os in flight than the depth shares have.
 
     A line may be the sum of any number of workers (group_reporting), unless jobs of one reporting
-    group have lines of their own. As for the CPU time, threads that submit for a worker, and the
-    null engine, are left out.
+    group have lines of their own. As for CPU time, threads that submit for a worker and the null
+    engine are excluded.
     """
     job, dirs = found.job, [*found.job.directions().values()]
     alone = {other.job.jobname for other in jobs if other.job.groupid == job.groupid}

@@ -86,8 +86,8 @@ def of_clients(whole: Printed, parts: Sequence[Printed]) -> Iterator[Contradicti
 def copies(jobs: Iterable[StatusJob]) -> Iterator[Contradiction]:
     """Yield jobs of one fio with identical latencies.
 
-    Minimum, mean, maximum and deviation are printed to 10 ns or 10 us; of latencies that differ by
-    a thousand such steps, all four are equal by chance less than once in 10^9.
+    Minimum, mean, maximum and deviation are printed to 10 ns or 10 us; if latencies vary over a
+    thousand such steps, all four are equal by chance less than once in 10^9.
     """
     seen: set[tuple[object, ...]] = set()
     for job in jobs:
@@ -306,7 +306,7 @@ def _of_each(section: PrintedSection, samples: PrintedSamples, part: StatusDirec
 def _of_group(line: GroupLine, sections: Sequence[PrintedSection]) -> Iterator[Found]:
     """Yield the differences between a group's line and its jobs.
 
-    Mixed reads and writes have several lines of one name.
+    Mixed reads and writes have several lines with the same name.
     """
     if not line.rate.meets(line.rate_again, SLACK):
         yield "twice", line.rate.middle, line.rate_again.middle
@@ -376,8 +376,8 @@ def _failures(printed: Printed) -> Iterator[Contradiction]:
 
 
 def all_contradictions(found: Sequence[Printed]) -> dict[int, list[Contradiction]]:
-    """Return the contradictions of each output, by its place; those of a sum over clients are with
-    the first of them.
+    """Return the contradictions of each output, by its place; those of a sum over clients go to the
+    first client.
     """
     told = {place: contradictions(each) for place, each in enumerate(found)}
     for place, whole in enumerate(found):

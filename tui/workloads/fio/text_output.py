@@ -96,7 +96,7 @@ class Printed:
     `command` is the last command line above it, `lines` are the jobs' first lines. Outputs of one
     client have the same `session`. `prompt_host`: the host in the shell prompt above it. `started`:
     workers, 0 if unknown. `failures`: host, process and error of workers that failed. `unclear`:
-    names of several jobs of different depths. `connected`: servers of its client.
+    names that several jobs of different depths share. `connected`: servers of its client.
     """
 
     host: str
@@ -274,7 +274,7 @@ class _Parser:
 
     def _complete(self) -> None:
         """Raise UsageError for results without figures, except those of failed jobs, and for
-        figures of too few digits.
+        figures with too few digits.
         """
         for text, part in self.coarse:
             self._refine(text, part)

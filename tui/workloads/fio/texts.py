@@ -77,7 +77,7 @@ TEXTS = {
     "too-early": "the date is {apart:days} days before this version was released",
     "hist-more": "{told:.0f} I/Os in a bucket, but {other:.0f} in the JSON",
     "hist-fewer": (
-        "I/Os of the JSON that are not in it took {told:time} together, but {other:time} were left"
+        "I/Os in the JSON that it lacks took {told:time} in total, but only {other:time} were left"
         " after its last row"
     ),
     "log-rows": "{told:.0f} rows, but {other:.0f} samples in the JSON",

@@ -100,10 +100,9 @@ def _short(output: Io500Output, result: Sections) -> Iterator[Contradiction]:
 
 
 def _limit_s(output: Io500Output, result: Sections) -> int:
-    """Return the shortest valid write phase in seconds.
-
-    It is the students' limit if all settings say so, or if there are no settings and at most one
-    write phase ended just above the standard limit.
+    """Return the length of the shortest valid write phase in seconds. It is the student limit if
+    all settings say so, or if there are no settings and at most one write phase ended just above
+    the standard limit.
     """
     stonewalls = {_number(_options(result, name).get(flag)) for name, flag in STONEWALLS.items()}
     if known := stonewalls - {None}:
@@ -302,7 +301,9 @@ def against_phases(
 
 
 def _rate(name: str, text: str) -> tuple[float, float] | None:
-    """Return a phase's rate by its own output, and its possible error; None if there is none."""
+    """Return a phase's rate according to its own output, and its possible error; None if there is
+    none.
+    """
     if name == "find":
         match = SEARCHED.search(text)
         return (float(match["rate"]) / PER_THOUSAND, ROUNDED) if match else None

@@ -59,7 +59,9 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _off(printed: float, values: Sequence[float]) -> float:
-    """Return how far a mean of printed figures may be from the printed mean, as a share of it."""
+    """Return how far a mean of printed figures may differ from the printed mean, as a share of the
+    latter.
+    """
     if not all(values):
         return inf  # printed as 0.000000
     rounded = sum(ROUNDED / (each - ROUNDED) for each in values) / max(len(values), 1)

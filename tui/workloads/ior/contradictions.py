@@ -32,7 +32,7 @@ TEXTS = {
     ),
     "ranks-moved": "ranks moved {told:.6g} MiB, but {other:.6g} MiB in total",
     "rank-time": "a rank took {told:.6g} s, but all ranks together {other:.6g} s",
-    "part": "{0} took {told:.6g} s, but everything together {other:.6g} s",
+    "part": "{0} took {told:.6g} s, but the whole iteration {other:.6g} s",
     "rates": "IOPS x wr/rd time is {told:.6g} MiB, but rate x total time {other:.6g} MiB",
     "latency": "rank 0 took {told:.6g} s by its latency, but all ranks together {other:.6g} s",
     "nodes": "{told:.0f} nodes, but tasks and tasks per node allow at most {other:.0f}",
@@ -176,8 +176,8 @@ def _moved(report: IorReport, row: Row, summed: Rounded | None) -> Rounded | Non
 def _parts(report: IorReport) -> Iterator[Contradiction]:
     """Yield iterations whose parts take longer than the whole, or have moved other bytes.
 
-    The whole is from the first start of a rank to the last end of one, and so is each part of it,
-    whatever the clocks of the ranks.
+    The whole lasts from the first start of a rank to the last end, and so does each part, whatever
+    the clocks of the ranks.
     """
     transfer = report.output.transfer
     for name, rows in report.details.rows.items():
@@ -206,7 +206,7 @@ def _is_above(one: float, other: float) -> bool:
 
 
 def _latency(report: IorReport) -> Iterator[Contradiction]:
-    """Yield a latency by which rank 0 alone took longer than all ranks together.
+    """Yield a latency according to which rank 0 alone took longer than all ranks together.
 
     Latency is rank 0's time divided by its I/Os (hpc/ior, ior.c), or before commit ef47676 by the
     I/Os of one segment; rank 0 does at least those of one segment. Newer versions are not checked
@@ -230,7 +230,7 @@ def _latency(report: IorReport) -> Iterator[Contradiction]:
 
 
 def _nodes(report: IorReport) -> Iterator[Contradiction]:
-    """Yield more nodes than there can be: each node besides the first has a task.
+    """Yield more nodes than there can be: each node after the first has a task.
 
     Not checked with -N, where nodes are those of all ranks, but tasks are fewer.
     """

@@ -179,7 +179,7 @@ class IorFigures:
                 self.highest[access] = rate
 
     def add_json_row(self, row: Mapping[str, Any]) -> None:
-        """Add one row of results in JSON, if it is of a write or a read and has figures."""
+        """Add one row of results in JSON, if it is for a write or a read and has figures."""
         rate, seconds = of_json(row.get("bwMiB")), of_json(row.get("totalTime"))
         if row["access"] in ("write", "read") and rate is not None and seconds is not None:
             parts = _known({name: of_json(row.get(key)) for key, name in KEYS.items()})

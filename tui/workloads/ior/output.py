@@ -95,7 +95,7 @@ class IorOutput:
         return self.tasks > 0
 
     def line(self, text: str, now_s: float = 0.0) -> list[Event] | None:
-        """Parse one line; return its events, or None if it is of neither IOR's header nor its
+        """Parse one line; return its events, or None if it belongs to neither IOR's header nor its
         tables.
         """
         words = text.split()

@@ -80,7 +80,7 @@ class IorWorkload(MpiWorkload):
         """
         clock = "each from the first open to the last close of all ranks"
         made = "completed iterations" if from_iterations else "iterations"
-        return f"max and min are of {made}, {clock}"
+        return f"max and min are over {made}, {clock}"
 
     def spread(self, result: MetadataResult) -> Clause | None:
         """Return whose data each rank reads."""

@@ -168,8 +168,8 @@ def _summary(report: MdtestReport) -> Iterator[Contradiction]:
 def _deviations(
     count: int, high: float, low: float, mean: float, *, sample: bool
 ) -> tuple[float, float]:
-    """Return the smallest and the largest possible deviation of rates with these extremes and
-    mean: the others are all equal, or all at an extreme (Bhatia and Davis).
+    """Return the smallest and the largest possible deviation of rates with these extremes and mean:
+    the other rates are all equal, or all at an extreme (Bhatia and Davis).
     """
     if count == 1:
         return 0.0, DIGIT

@@ -31,14 +31,14 @@ def actual_version(version: str, command_line: str) -> str:
 def summary_meaning(version: str) -> str:
     """Return the meaning of Max and Min in this version's summary, as text."""
     if at_least(version, HONEST_SUMMARY):
-        return "max and min are of iterations, each by its slowest rank"
+        return "max and min are over iterations, each timed by its slowest rank"
     if at_least(version, (3, 0)):
         return (
-            "max and min are of single ranks over all iterations: not comparable with other"
+            "max and min are over single ranks in all iterations: not comparable with other"
             " versions"
         )
     return (
-        "max and min are of iterations, each by its fastest rank: not comparable with newer"
+        "max and min are over iterations, each timed by its fastest rank: not comparable with newer"
         " versions"
     )
 
@@ -48,11 +48,8 @@ def iterations_meaning(version: str) -> str:
     summary.
     """
     if at_least(version, HONEST_SUMMARY):
-        return (
-            "max and min are of iterations by the clock of rank 0 only: slower ranks would"
-            " lower them"
-        )
-    return "max and min are of iterations by the clock of rank 0; the tool printed no summary"
+        return "max and min are over iterations timed by rank 0 only: slower ranks would lower them"
+    return "max and min are over iterations timed by rank 0; the tool printed no summary"
 
 
 OPERATIONS = {
@@ -135,7 +132,7 @@ class MdtestOutput:
     def line(self, text: str, now_s: float = 0.0) -> list[Event] | None:
         """Parse one line without its newline, received at `now_s`; return its event in a list.
 
-        Empty for a row of ranks; None for any other line without an event.
+        The list is empty for a row of ranks. None for any other line without an event.
         """
         if match := _RANK.match(text):
             self._rank(match)

@@ -45,8 +45,8 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """Effect of -N `stride`: each phase uses the files of the rank `ranks` further on, with this
-    placement.
+    """Effect of -N `stride`: each phase uses the files of the rank that is `ranks` higher, with
+    this placement.
     """
 
     stride: int
