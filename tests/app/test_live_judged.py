@@ -113,7 +113,7 @@ async def test_a_line_says_what_limits_the_run_and_another_the_worst_finding(
 async def test_a_finding_that_has_no_room_is_cut_after_a_word_of_it(tmp_path: Path) -> None:
     async with stage(scenes.scene("stall", tmp_path, 8, 60), SMALL) as (app, _):
         said = app.text_of("#live-health")
-        assert re.search(r"! stall  \d+ s at \d+ s: I/O \w+[^…]*…", said), said
+        assert re.search(r"! stall  I/O \w+[^…]* for \d+ s at \d+:\d\d[^…]*…", said), said
 
 
 async def test_the_line_of_folded_hosts_has_the_median_of_the_column_above_it(

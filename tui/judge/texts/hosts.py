@@ -50,7 +50,7 @@ def _stalled(what: str, why: str) -> Text:
         spans = {host: f"{seconds} s at {units.clock(at_s)}" for host, seconds, at_s in spans_s}
         if all_hosts:
             when = next(iter(spans.values()))
-            return f"{what} on all {len(spans)} hosts for {when} (of {of_s} s); {why}"
+            return f"{what} for {when} on all {len(spans)} hosts (of {of_s} s); {why}"
         return f"{what} on {told_of(spans, ' for ')} (of {of_s} s); {why}"
 
     return text
@@ -100,7 +100,7 @@ HOSTS: dict[str, dict[str, Text]] = {
         "worker-held": NO_REPORT % "it, or a worker,",
         "stalled": _stalled("I/O stalled", "the host froze, or its storage did not answer"),
         "slow": _stalled(
-            "I/O far below the usual rate", "some I/O in every second: a limit, or slower storage"
+            "I/O far below normal", "some I/O in every second: a limit, or slower storage"
         ),
     },
 }
