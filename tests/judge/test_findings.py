@@ -53,7 +53,7 @@ def test_a_start_skew_above_a_second_is_a_warning_that_names_who_was_late(tmp_pa
     assert (finding.severity, finding.measured, finding.threshold) == ("warning", 1.5, 1.0)
     assert finding.scope == {"step": 0, "hosts": "h4 h3"}
     assert (
-        "hosts started 1.50 s apart (± 0.01 s): h4 +1.50 s, h3 +1.20 s; all measured together: 98.5 s"
+        "hosts started 1.50 s apart (± 0.01 s): h4 +1.50 s, h3 +1.20 s; common window: 98.5 s"
         in message_of(finding)
     )
     assert record.verdict == "valid-with-warnings"

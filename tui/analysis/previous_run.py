@@ -1,6 +1,4 @@
-"""Reference curves behind a running run: a previous run with the same load, or published
-results.
-"""
+"""Reference curves behind a live run: a previous run with the same load, or published results."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ Values = Sequence[float | None]
 
 
 class Behind(Struct, frozen=True):
-    """Reference curves for a running run. `word` is their short label, `source` their origin.
+    """Reference curves for a live run. `word` is their short label, `source` their origin.
 
     `curves`: by step; then by host ("" for all together) and direction; then by metric (iops,
     bandwidth, latency, p99; in SI units, ns): one value per second of the load, or a single one for

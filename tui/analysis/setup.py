@@ -196,7 +196,7 @@ def head_at(run_dir: Path) -> Head | None:
 
 
 def head_of(record: RunRecord) -> Head:
-    """Return the setup fields of a record in memory, such as a running run's."""
+    """Return the setup fields of a record in memory, such as a live run's."""
     steps = {"__all__": set(_StepSetup.__struct_fields__) - {"results"}}
     wanted: dict[str, Any] = {**dict.fromkeys(Head.__struct_fields__, True), "steps": steps}
     return msgspec.convert(record.model_dump(mode="json", include=wanted), Head)

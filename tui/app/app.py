@@ -85,7 +85,7 @@ class BenchtuiApp(AppShell):
         return Bottom()
 
     def on_mount(self) -> None:
-        """Handle signals, open the screen named on the command line, look for a running run."""
+        """Handle signals, open the screen named on the command line, look for a live run."""
         if not self.is_headless:
             handle_signals(self)
         self.apply_options()
@@ -108,7 +108,7 @@ class BenchtuiApp(AppShell):
 
     @work(thread=True, group="find-running")
     def find_running(self) -> None:
-        """Find the running run, the newest result, and interrupted runs."""
+        """Find the live run, the newest result, and interrupted runs."""
         for found in find_runs(self):
             self.post_message(found)
 

@@ -466,7 +466,7 @@ def unbounded(search: Search, points: Sequence[SearchPoint]) -> Search:
 def shares_of(offer: Offer, points: Sequence[SearchPoint]) -> dict[str, float]:
     """Return each job's share of an offered rate, as first measured at full load.
 
-    The shares stay fixed when full load is repeated: points with another mix would not be
+    The shares stay fixed when full load is repeated: points with a different mix would not be
     comparable. Empty for full load.
     """
     if offer.rate_iops is None:

@@ -1,4 +1,4 @@
-"""`benchtui attach`: watch a running run, or replay a finished one."""
+"""`benchtui attach`: watch a live run, or replay a finished one."""
 
 from __future__ import annotations
 

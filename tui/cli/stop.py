@@ -1,4 +1,4 @@
-"""`benchtui stop`: stop a running run."""
+"""`benchtui stop`: stop a live run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A running run as events and seconds, and as JSON lines."""
+"""A live run as events and seconds, and as JSON lines."""
 
 from __future__ import annotations
 

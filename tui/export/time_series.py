@@ -90,7 +90,7 @@ def second(
 
 
 def point_of(at: ExportSecond) -> SeriesPoint:
-    """Return one second of a running run as a point."""
+    """Return one second of a live run as a point."""
     fields = second(at.iops, at.bw_bytes_per_s, at.lat_mean_ns, at.lat_p99_ns)
     stamp = None if at.utc is None else round(at.utc.timestamp() * 1000) * 1_000_000
     return SeriesPoint(

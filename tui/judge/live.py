@@ -1,4 +1,4 @@
-"""Findings of a running run: the live checks, repeated every few seconds on the live state."""
+"""Findings of a live run: the live checks, repeated every few seconds on the live state."""
 
 from __future__ import annotations
 

@@ -301,8 +301,9 @@ def _reason_text(source: RecordSource, state: RecordState) -> str:
 
 
 def running_text(source: RecordSource) -> str:
-    """Return the progress of a running run: ``running: 9 of 45 s``, ``running: step 2 of 5,
-    layout``."""
+    """Return the progress of a live run: ``running: 9 of 45 s``, ``running: step 2 of 5,
+    layout``.
+    """
     plan, run = source.plan, source.seen.state
     at = (
         [f"step {run.step + 1} of {len(plan.steps)}"]

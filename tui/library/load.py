@@ -38,8 +38,8 @@ def kept_findings(run_dir: Path) -> list[Finding] | None:
 def load_record(run_dir: Path) -> RunRecord:
     """Return the record of a run, from run.json or built from the journal.
 
-    For a running run, it is always built from the journal, even if there is a run.json from before
-    the run was resumed. Raises BenchtuiError.
+    For a live run, it is always built from the journal, even if there is a run.json from before the
+    run was resumed. Raises BenchtuiError.
     """
     path = run_dir / RECORD_FILE
     if is_running(run_dir):

@@ -184,9 +184,9 @@ MARKS = {"valid": "valid", "valid-with-warnings": "!", "invalid": "INVALID"}
 class RunSummary(Struct, gc=False):  # no cycles, and lists are long
     """One line in a list of runs.
 
-    `duration_s` of a running run is the time until now. `checks` are the names of the checks that
-    ran; None if not judged, or written by a version that did not store them. `directory` and
-    `owner` are set for another user's run; `problem` is why a run cannot be read.
+    `duration_s` of a live run is the time until now. `checks` are the names of the checks that ran;
+    None if not judged, or written by a version that did not store them. `directory` and `owner` are
+    set for another user's run; `problem` is why a run cannot be read.
     """
 
     run_id: str

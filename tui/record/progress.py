@@ -1,4 +1,4 @@
-"""Progress of a running run: preconditioning rounds, matrix cells, time left; whether it can be
+"""Progress of a live run: preconditioning rounds, matrix cells, time left; whether it can be
 judged.
 """
 

@@ -29,7 +29,7 @@ from tui.workloads.base import Item, Reader
 CODES = {
     "plug-in": "a method raised an exception, or returned a value that the contract does not allow",
     "chunks": "items, result or problems depend on how the output is split into chunks",
-    "asked-twice": "a second call of `result` or `problems` returns a different value",
+    "asked-twice": "a second call to `result` or `problems` returns a different value",
     "no-samples": "the whole output gives no samples",
     "time": "a sample does not end after the previous one, or overlaps it",
     "after-end": "a sample ends later than the result does",

@@ -1,4 +1,4 @@
-"""The health of a running run in one or two lines: worst finding, steadiness, bottleneck."""
+"""The health of a live run in one or two lines: worst finding, steadiness, bottleneck."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hosts of a running run: state, symbol, message, and distance from the median host.
+"""Hosts of a live run: state, symbol, message, and distance from the median host.
 
 Levels over time are read incrementally, column by column.
 """

@@ -43,7 +43,7 @@ def ini(made: Io500Program) -> dict[str, dict[str, str]]:
 def test_a_dry_run_shows_the_ini_file_once(tmp_path: Path) -> None:
     hosts = [HostAddress(name) for name in ("h1", "h2", "h3")]
     text = review_text(build_plan(Catalogue(tmp_path).load("io500/trial"), Choices(hosts, {})))
-    assert (text.count("[mdtest-hard]"), text.count("| as on h1")) == (1, 2)
+    assert (text.count("[mdtest-hard]"), text.count("| same as on h1")) == (1, 2)
 
 
 def reader(tmp_path: Path, text: bytes, **params: str) -> tuple[Io500Reader, list[str]]:

@@ -297,7 +297,7 @@ class AppShell(TypeAheadApp[None]):
         raise NotImplementedError
 
     def open_live(self, run_dir: Path, replay_speed: float | None = None) -> None:
-        """Show a running run live, or replay a finished one.
+        """Show a live run, or replay a finished one.
 
         A replay does not replace the run on Live.
         """

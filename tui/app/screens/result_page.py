@@ -236,7 +236,7 @@ class Page:
     path: Path
     step: int = 0
     metric: ChartMetric = "iops"
-    # the run beside published figures, when its profile has some
+    # the run next to published results, if its profile has some
     published: PublishedView | None = None
     tab: str = "summary"  # the current tab
     matrix: Matrix | None = None  # of sweeps, suites, repetitions

@@ -57,7 +57,7 @@ SCREENS = (
 REPLAY = ScreenEntry("replay", "Replay", back="runs", part_of="live", missing=NO_RUN)
 """The screen of a replay.
 
-It has the keys of Live, which still shows the running run.
+It has the keys of Live, which still shows the live run.
 """
 BY_NAME = {entry.name: entry for entry in (*SCREENS, REPLAY)}
 IN_BAR = tuple(entry for entry in SCREENS if entry.key)

@@ -219,7 +219,7 @@ RESULT = (
         call="page(-1)"),
 )  # fmt: skip
 RUNS = (
-    Action("runs.open", ("enter",), "open", "Open the result; for a running run, Live",
+    Action("runs.open", ("enter",), "open", "Open the result; a live run opens on Live",
         footer=1),
     Action("runs.pane", ("tab",), "pane",
         "Move to the details (j and k scroll), or back to the list"),

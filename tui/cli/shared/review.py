@@ -95,7 +95,7 @@ def _step_lines(step: Step) -> Iterator[str]:
         if first == task.host:
             yield from (f"    | {line}" for line in task.job_file.splitlines())
         else:
-            yield f"    | as on {first}"
+            yield f"    | same as on {first}"
 
 
 def _task_lines(task: HostTask, *, again: bool) -> Iterator[str]:

@@ -30,10 +30,9 @@ def apart(
     late = [f"{name} {delay:+.2f} s" for name, delay in late_s]
     by = "by the hosts' own clocks, which" if own_clocks else "by arrival: clocks"
     error = f"± {uncertainty_s:.2f} s" if uncertainty_s is not None else f"{by} were not compared"
-    together = f"{together_s:.1f} s" if together_s is not None else "never"
+    together = f"{together_s:.1f} s" if together_s is not None else "none"
     return (
-        f"hosts started {skew_s:.2f} s apart ({error}): {names_of(late)}; all measured together:"
-        f" {together}"
+        f"hosts started {skew_s:.2f} s apart ({error}): {names_of(late)}; common window: {together}"
     )
 
 

@@ -15,8 +15,8 @@ def shorter(
     named = names_of([f"{host} {seconds:.1f} s" for host, seconds in short_s])
     together = f"{together_s:.1f} s" if together_s is not None else "never"
     return (
-        f"ran for less time than the longest host ({longest_s:.1f} s): {named}; all hosts ran"
-        f" together: {together}"
+        f"ran for less time than the longest-running host ({longest_s:.1f} s): {named}; all hosts"
+        f" ran together: {together}"
     )
 
 
