@@ -155,7 +155,7 @@ def _ways(a: int, b: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=256)
 def _tied_ways(ranks: tuple[int, ...], chosen: int) -> tuple[int, ...]:
-    """Return in how many ways `chosen` of the ranks have each sum."""
+    """Return the number of ways in which `chosen` of the ranks have each sum."""
     ways = [[0] * (sum(ranks) + 1) for _ in range(chosen + 1)]
     ways[0][0] = 1
     for rank in ranks:

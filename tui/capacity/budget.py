@@ -29,7 +29,7 @@ def cost_s(offer: Offer, seconds: float) -> float:
 
 
 def lead_s(search: Search, seconds: float) -> float:
-    """Return for how many seconds the load runs before a point of `seconds` is measured."""
+    """Return how many seconds the load runs before a point of `seconds` is measured."""
     return search.lead_s + (0.0 if search.own_ramp else usual_ramp_s(seconds))
 
 

@@ -1,5 +1,5 @@
-"""Results that are copies of another one with changes: noise on the counts, or all figures
-multiplied by a factor.
+"""Results that are modified copies of another: noise on the counts, or all figures multiplied by a
+factor.
 
 Two loads never share what chance decides: how many I/Os fall into each rare bucket of a histogram,
 and the last digits of mean, deviation and maximum.

@@ -1,4 +1,4 @@
-"""Checks of errors: of the load generator, and of hosts that restarted."""
+"""Checks of errors: failures of the load generator, and hosts that restarted."""
 
 from __future__ import annotations
 

@@ -153,9 +153,9 @@ def occupied(
     """Return the mean number of I/Os in flight relative to `held`; 1.0 if the rest is the load
     generator's own time.
 
-    Includes syncs, for which a worker waits as for any I/O. With `overlap`, other I/Os wait
-    for the same sync, so that its time may come on top. If whole files take longer than their
-    I/Os (open, close), their time counts instead. None if a latency that matters is missing.
+    Includes syncs, for which a worker waits as for any I/O. With `overlap`, other I/Os wait for the
+    same sync, so that its time may have to be added. If whole files take longer than their I/Os
+    (open, close), their time counts instead. None if a latency that matters is missing.
     """
     if {"read", "write"} <= dirs.keys() and not {MIXED, BOTH} & dirs.keys():
         dirs = {name: part for name, part in dirs.items() if name != "read"}  # one after the other
@@ -368,9 +368,7 @@ def short(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _short_phases(record: StepRecord) -> Iterator[CheckResult]:
-    """Yield the shortest phase of an MPI program: of those that move data, and of those that do
-    not.
-    """
+    """Yield the shortest phases of an MPI program: one that moves data, and one that does not."""
     moving_s, operations = shortest_phase_s(record), operation_seconds(record)
     if moving_s is None and not operations:
         raise UnknownError("measured-time")

@@ -231,9 +231,7 @@ def write_record(run_dir: Path) -> RunRecord:
 
 
 def final_state(source: RecordSource, steps: list[StepRecord]) -> RecordState:
-    """Return the state of the run, judged by its figures; complete only if the engine says so,
-    too.
-    """
+    """Return the state of the run, judged by its figures; complete only if the engine agrees."""
     run = source.seen.state
     if source.running:
         return "running"

@@ -260,7 +260,7 @@ def _write(
 
 
 def put_in_place(temporary: Path, output: Path) -> None:
-    """Rename a file without overwriting one created meanwhile; works without hard links, too.
+    """Rename a file without overwriting one created meanwhile; also works without hard links.
 
     Raises OSError, including FileExistsError.
     """

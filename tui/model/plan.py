@@ -200,7 +200,7 @@ class Skew(Struct, frozen=True, omit_defaults=True):
 class JobLoad(Struct, frozen=True, omit_defaults=True):
     """Load of one job of a step on each host, in common terms for the checks.
 
-    `held` are I/Os in flight on one host, workers x iodepth. Offered rates are per host, too.
+    `held` are I/Os in flight on one host, workers x iodepth. Offered rates are also per host.
     """
 
     name: str

@@ -52,8 +52,8 @@ def shortest_phase_s(step: StepRecord) -> float | None:
 
 
 def operation_seconds(step: StepRecord) -> dict[str, float]:
-    """Return the duration of each metadata operation of an MPI program, by name: of its shortest
-    iteration as printed, or items / rate.
+    """Return the duration of each metadata operation of an MPI program, by name: that of its
+    shortest iteration as printed, or items / rate.
 
     Excludes operations on a directory tree, because there are only a few of them.
     """

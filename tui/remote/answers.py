@@ -301,7 +301,7 @@ class Expired(Struct, frozen=True):
 class AgentAnswer(Struct):
     """Lines between BT-BEGIN and BT-END, as received.
 
-    `values`: of the KEY=VALUE lines, the first value of each key, printable.
+    `values`: the first value of each key in the KEY=VALUE lines, printable.
     """
 
     values: dict[str, str] = field(default_factory=dict)

@@ -216,7 +216,9 @@ def _over(change: Change) -> str:
 
 
 def _of_points(found: Comparison, name: str) -> str:
-    """Return at how many points one side is better or worse, and the largest difference."""
+    """Return the number of points at which one side is better or worse, and the largest
+    difference.
+    """
     heads = {point.name: change for point in found.points if (change := point.headline) is not None}
     count = Counter(
         "unknown" if each.word in UNKNOWN_WORDS else each.word for each in heads.values()

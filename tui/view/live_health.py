@@ -181,7 +181,8 @@ def worst(
     planned_s: float | None,
     waiting: list[Run],
 ) -> list[Run]:
-    """Return the worst current problem; without one the latest past one, or that none is known.
+    """Return the worst current problem; without one, the latest past problem, or that none is
+    known.
 
     Lost hosts are worst, then errors, stragglers, silent hosts, warnings. `waiting`: the hosts that
     the end of the load still waits for; they come first if a host is silent, otherwise last.

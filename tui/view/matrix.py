@@ -481,7 +481,7 @@ def table_notes(tables: Sequence[MatrixTable]) -> list[str]:
 
 
 def _equals(table: MatrixTable) -> str:
-    """Return which points of a sweep are within noise of the best; empty if none is."""
+    """Return which points of a sweep are within noise of the best; empty if there are none."""
     # otherwise listed with the best of each block size
     single = table.axes and len(compared(table.cells)) == 1
     best, equal = best_of(table.cells) if single else (None, [])

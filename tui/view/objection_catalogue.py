@@ -142,7 +142,7 @@ def how_long(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEv
 
 
 def steadiness(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
-    """Yield by how much five equal windows of the load differ, and how storage was prepared."""
+    """Yield how much five equal windows of the load differ, and how storage was prepared."""
     from tui.judge.proof import cluster_rates
     from tui.judge.severity import UnknownError
     from tui.metrics.steady import window_across

@@ -123,7 +123,7 @@ def _places(plan: Plan, steps: Iterable[Step]) -> list[str]:
 
 
 def time_note(plan: Plan) -> str:
-    """Return what the planned time covers, and what comes on top of it: layout and fill."""
+    """Return what the planned time covers, and what has to be added: layout and fill."""
     extra = [
         name
         for name, there in (("layout", any(layout_bytes(plan).values())), ("fill", has_fill(plan)))

@@ -49,7 +49,7 @@ class MpiWorkload(Workload):
             yield document.problem(("repeat", "until"), message, key=True)
 
     def reader(self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind) -> Reader:
-        """Return a reader: of mpiexec on the first host, of a proxy on the other hosts."""
+        """Return a reader for mpiexec on the first host, for a proxy on the other hosts."""
         from tui.workloads.mpi import ProxyReader
 
         return (

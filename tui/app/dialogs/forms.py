@@ -206,7 +206,7 @@ def check_bound(search: Search, name: str, text: str) -> str | None:
     """Return what is wrong with one field, None if valid."""
     try:
         if name == POINTS and not text.isdecimal():
-            return "a whole number"
+            return "expected a whole number"
         with_more(
             search,
             int(text) if name == POINTS else None,

@@ -77,7 +77,7 @@ class Selection(Struct):
         self.servers = [name for name in known if name in servers]
 
     def choose_profile(self, tag: str) -> None:
-        """Select a profile; if it was another one before, reset the input of Review for that."""
+        """Select a profile; if it differs from the previous one, reset the input of Review."""
         if tag != self.profile:
             self.profile = tag
             self.reset_input()

@@ -98,7 +98,7 @@ class Chooser:
             for chosen in hosts:
                 _add(found, chosen)
             if len(found) > hostspec.MOST_KNOWN:
-                raise UsageError(f"more than {hostspec.MOST_KNOWN} hosts")
+                raise UsageError(f"more than {hostspec.MOST_KNOWN} hosts, the limit of a selection")
         return {name: found[name] for part in parts for name in names[part]}
 
     def allocates(self, part: str, above: tuple[str, ...] = ()) -> bool:
@@ -255,7 +255,7 @@ class Chooser:
         if part not in self.asked:
             found = load_source(source[0]).find(source[1], self.context)
             if len(found.hosts) + len(found.specs) > hostspec.MOST_KNOWN:
-                raise UsageError(f"more than {hostspec.MOST_KNOWN} hosts")
+                raise UsageError(f"more than {hostspec.MOST_KNOWN} hosts, the limit of a source")
             if self.context.pretends and self.allocates(part):
                 return found
             self.asked[part] = found

@@ -55,7 +55,7 @@ class AnsibleGroups:
         self.group(group).hosts[name] = None
         self.hosts.setdefault(name, {}).update(variables)
         if len(self.hosts) > MOST_KNOWN:
-            raise UsageError(f"more than {MOST_KNOWN} hosts")
+            raise UsageError(f"more than {MOST_KNOWN} hosts, the limit of an inventory")
 
     def members(self, wanted: str) -> list[str]:
         """Return the hosts of a group or, if a host has that name, the host.

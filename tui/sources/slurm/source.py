@@ -429,5 +429,5 @@ def node_names(folded: str, context: SourceContext) -> list[str]:
     )
     names = [name for line in printed.split() for name in expand(line)]
     if len(names) > MOST_KNOWN:
-        raise UsageError(f"more than {MOST_KNOWN} nodes")
+        raise UsageError(f"more than {MOST_KNOWN} nodes, the limit of a source")
     return names

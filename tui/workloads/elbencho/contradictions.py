@@ -137,7 +137,7 @@ def _short(cluster: str, words: list[str], found: dict[str, str]) -> None:
 
 
 def steady_s(command: str, path_type: str, first_ms: int = 0) -> float | None:
-    """Return for how many seconds all threads keep their queue full; None if that is unknown.
+    """Return how many seconds all threads keep their queue full; None if that is unknown.
 
     `first_ms`: when the first thread was done. If that is not before the time limit, no thread was
     done earlier.

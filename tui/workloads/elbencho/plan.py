@@ -230,7 +230,7 @@ def places(load: Load, offset: int, named: bool) -> tuple[list[str], list[FileSp
     if load.threads * max(dirs, 1) * (count if named else 1) > MOST_FILES:
         raise UsageError(
             f"{load.threads} threads x {dirs} directories x {count} files: at most"
-            f" {MOST_FILES} per host"
+            f" {MOST_FILES} files per host are allowed"
         )
     directories: list[str] = []
     files: list[FileSpec] = []

@@ -1,4 +1,4 @@
-"""Shares that fio prints with a result: of latencies, queue depths, and a group's rate.
+"""Shares that fio prints with a result: latency shares, depth shares, and shares of a group's rate.
 
 They count the same I/Os as the result, so they bound its latencies, its syncs, and its I/Os in
 flight.
@@ -142,7 +142,7 @@ def of_syncs(levels: Sequence[float], ios: int, syncs: int, digit: float, flying
 def one_at_a_time(levels: Sequence[float]) -> bool:
     """Return whether a worker never had two I/Os in flight.
 
-    Otherwise it may sync while I/Os are in flight, and the syncs it has sent are in flight, too.
+    Otherwise it may sync while I/Os are in flight, and its syncs are then in flight as well.
     """
     return not any(levels[1:])
 

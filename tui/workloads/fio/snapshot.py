@@ -248,7 +248,9 @@ class StatusJob(Struct):
 
     @property
     def verifies_after(self) -> bool:
-        """Whether its reads only verify, after the writes: fio counts them and their time apart."""
+        """Whether its reads only verify, after the writes: fio counts them and their time
+        separately.
+        """
         rw = self.options.get("rw", self.options.get("readwrite", ""))
         return (
             rw.partition(":")[0] in ONLY_WRITES

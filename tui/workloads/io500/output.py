@@ -198,8 +198,8 @@ class Io500Output:
         )
 
     def _invalid(self, why: str) -> None:
-        """Record a reason for invalidity: of the settings if it comes before the first phase and is
-        not about a duration, else of the next phase.
+        """Record a reason for invalidity: for the settings if it comes before the first phase and
+        is not about a duration, else for the next phase.
         """
         of_settings = (
             not self.phases and not self.reasons and " needed " not in why and "untime" not in why
