@@ -217,7 +217,7 @@ class TaskStatus(Struct, frozen=True):
 
 
 class CacheDrop(Struct, frozen=True):
-    """Result of dropping the page cache; `method` is root, sudo, files (only those of the test
+    """Result of dropping the page cache; `method` is root, sudo, files (only the pages of test
     files) or none.
     """
 
@@ -513,7 +513,7 @@ def load_processes(answer: AgentAnswer) -> list[LoadProcess]:
 
 
 def _touched(answer: AgentAnswer) -> set[str]:
-    """Return the processes whose job file changed after the files that the agent created after it.
+    """Return the processes whose job file changed later than the files that the agent created next.
 
     The change time of a file cannot be set back, unlike its modification time. All times are of one
     clock and in one notation, so that they compare as texts.

@@ -216,7 +216,7 @@ class OverwriteDialog(Dialog[bool]):
         self.typed = 0  # how many of the names
 
     def compose(self) -> ComposeResult:
-        """Yield the findings, then a field for the next name."""
+        """Yield what would be overwritten, then a field for the next name."""
         with Vertical(classes="dialog -harmful") as dialog:
             dialog.styles.width = 96
             dialog.border_title = (
@@ -266,5 +266,5 @@ class OverwriteDialog(Dialog[bool]):
             self.ask()
 
     def action_scroll(self, lines: int) -> None:
-        """Scroll the findings, while the field keeps the focus."""
+        """Scroll the text, while the field keeps the focus."""
         self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)

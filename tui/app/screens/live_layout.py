@@ -179,8 +179,8 @@ class PanelRooms:
     def room_for_messages(self, count: int) -> int:
         """Give each message a line, up to an eighth of the screen; return the height.
 
-        0 if messages are hidden or replace the hosts, and if the log is empty and the screen is
-        short, or the run measured nothing.
+        0 if messages are hidden or replace the hosts, and for an empty log if the screen is short
+        or the run measured nothing.
         """
         log_pane = self.screen.query_one("#live-messages", MessageLog)
         if self.screen.has_class("-log"):

@@ -148,7 +148,7 @@ def targets_named(plan: Plan, names: Sequence[str]) -> list[str]:
 
 
 async def preview(plan: Plan, connections: Connections, made_files: MadeFiles) -> Preview:
-    """Check the targets on all hosts. The findings include unreachable hosts."""
+    """Check the targets on all hosts. The result includes unreachable hosts."""
     work = {
         address.name: _targets_on_host(plan, address, connections, made_files)
         for address in plan.hosts

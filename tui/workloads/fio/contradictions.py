@@ -458,8 +458,8 @@ def cpu_of(entry: Entry) -> Iterator[Found]:
     """Yield a CPU time too short for a job's I/Os, or above the time that its workers ran.
 
     Buffered I/O copies every byte on a CPU. A worker inside a call is either on a CPU or was
-    switched out. Each switch costs a context switch, and the worker stays off the CPU no longer
-    than its longest call. A worker is one thread; without RUSAGE_THREAD (macOS), threads have their
+    switched out. fio counts each time as a context switch; the worker is off the CPU no longer than
+    its longest call. A worker is one thread; without RUSAGE_THREAD (macOS), threads have their
     process's time.
     """
     job, options = entry.job, entry.options

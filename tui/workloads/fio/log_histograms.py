@@ -23,7 +23,7 @@ Counts = Counter[int]  # by bucket, or by group of buckets
 
 
 def of_histograms(entries: Sequence[Entry], files: Sequence[KeptFile]) -> Iterator[Contradiction]:
-    """Yield histogram logs with I/Os that are missing in the JSON, or without more I/Os than fio
+    """Yield histogram logs that have I/Os missing from the JSON, or that miss more I/Os than fio
     omits. Workers with a log of their own have an entry each, or share one.
     """
     for number, entry in enumerate(entries, 1):
