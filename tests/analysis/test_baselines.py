@@ -440,7 +440,7 @@ def test_a_single_measurement_shows_the_headline_first_and_then_the_other_figure
         "read max",
     ]  # fmt: skip
     assert (view.rows[0].theirs, view.rows[0].ratio, view.rows[1].number) == (
-        "1671MiB/s",
+        "1671 MiB/s",
         "100 %",
         None,
     )
