@@ -255,8 +255,8 @@ def test_a_point_that_was_ended_early_breaks_the_limit_though_its_few_seconds_ar
 def test_mean_far_above_its_limit_ends_a_point_early_and_one_bad_second_does_not() -> None:
     search, offer = limited("read.mean < 1ms"), Offer(1000.0, 60.0)
     bad, good = seconds_like((50_000, 1000), times=1), seconds_like((500, 1000), times=1)
-    over = clearly_over(search, offer, bad * 5) or {}
-    assert over["code"] == "slow-mean"
+    over = clearly_over(search, offer, bad * 5)
+    assert over is not None and over["code"] == "slow-mean"
     assert over["operands"]["mean_ns"] == pytest.approx(50e6, rel=0.01)
     assert clearly_over(search, offer, bad * 4) is None, "a quiet rest could still mend it"
     assert clearly_over(search, offer, [*good * 5, *bad * 2, *good * 5]) is None

@@ -223,9 +223,7 @@ def test_the_summary_shows_the_table_and_lists_show_the_headline(
     launch, record = two_hosts
     shown = benchtui(launch.home, "runs", "show", record["run_id"]).stdout
     assert (
-        "operations/s" in shown
-        and "std dev" in shown
-        and "rank shift: 2 ranks = 1 client on" in shown
+        "operations/s" in shown and "std dev" in shown and "rank shift: 2 ranks = 1 client" in shown
     )
     assert headline_of(record) in benchtui(launch.home, "runs", "list").stdout
 

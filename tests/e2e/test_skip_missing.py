@@ -64,7 +64,7 @@ def test_the_plan_that_is_printed_is_the_one_that_would_run(
     assert len(plan["steps"]) == 2
     left = json.loads(benchtui(home, *words, "--skip-missing", "--json").stdout)
     assert [step["index"] for step in left["steps"]] == [0]
-    assert left["left_out"][0]["reason"] == "/nowhere/mdtest is missing"
+    assert left["left_out"][0]["missing"] == "/nowhere/mdtest"
     assert "left out: weka/mdtest, 1 step" in benchtui(home, *words, "--skip-missing").stdout
 
 

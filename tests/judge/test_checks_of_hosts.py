@@ -492,8 +492,7 @@ def test_libraries_in_place_of_the_systems_count_for_programs_of_a_package(
     package: dict[str, str], severities: list[str]
 ) -> None:
     command = {"step": 0, "words": f"fio {ARGUMENTS}", "replaced": "/opt/lib/libaio.so.1"}
-    at = machines(load_commands=([command], []), **package)
-    task = HostTask("h1", 1, "", PLANNED)
+    at, task = machines(load_commands=([command], []), **package), HostTask("h1", 1, "", PLANNED)
     plan = replace(at.plan, steps=[replace(step, tasks=[task]) for step in at.plan.steps])
     result = found("planned-command", replace(at, plan=plan))
     assert [each.severity for each in result] == severities

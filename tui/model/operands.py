@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypedDict, TypeGuard
 
 import msgspec
 
@@ -10,8 +10,13 @@ Operands = dict[str, Any]
 """By name: numbers in base units, names, quoted texts of hosts and people (`quote`), lists of
 these, lists of (name, value), and clauses.
 """
-Clause = dict[str, Any]
-"""A text, or a part of one: its code and operands."""
+
+
+class Clause(TypedDict):
+    """A text, or a part of one: its code and operands."""
+
+    code: str
+    operands: Operands
 
 
 def clause(code: str, /, **operands: Any) -> Clause:
@@ -19,7 +24,7 @@ def clause(code: str, /, **operands: Any) -> Clause:
     return {"code": code, "operands": operands}
 
 
-def is_clause(value: object) -> bool:
+def is_clause(value: object) -> TypeGuard[Clause]:
     """Return whether an operand is a clause."""
     return isinstance(value, dict) and value.keys() == {"code", "operands"}
 

@@ -17,6 +17,7 @@ from typing import (
     get_args,
     get_origin,
     get_type_hints,
+    is_typeddict,
 )
 
 import msgspec
@@ -99,7 +100,7 @@ def _cleaner(kind: Any) -> Cleaner | None:
     origin, args = get_origin(kind), get_args(kind)
     if kind is str:
         return printable
-    if kind in (Any, object):
+    if kind in (Any, object) or is_typeddict(kind):
         return plain_any
     if origin is Annotated:
         of_lines = any(isinstance(each, _OfLines) for each in args[1:])

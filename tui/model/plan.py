@@ -114,9 +114,7 @@ class Headline(Struct, frozen=True, omit_defaults=True):
 
 
 class Until(Struct, frozen=True):
-    """Rule that ends repetitions: the 95 % confidence interval of the mean is within ±`width` of
-    it.
-    """
+    """Rule that ends repetitions: the mean's 95 % confidence interval is at most ±`width` wide."""
 
     width: float
     least: int
@@ -445,15 +443,11 @@ class LeftOut(Struct, frozen=True, omit_defaults=True):
     hosts: list[str] = field(default_factory=list)
     missing: str = ""  # load generator
 
-    @property
-    def why(self) -> str:
-        """The reason as text: ``mdtest is missing``."""
-        return self.reason or f"{self.missing} is missing"
-
     def text(self) -> str:
         """Return the omission as text: ``weka/mdtest, 1 step: mdtest is missing on h1, h2``."""
         steps = f"{self.steps} step{'' if self.steps == 1 else 's'}"
-        return f"{self.profile}, {steps}: {self.why} on {', '.join(self.hosts)}"
+        why = self.reason or f"{self.missing} is missing"
+        return f"{self.profile}, {steps}: {why} on {', '.join(self.hosts)}"
 
 
 class CarriedProgram(Struct, frozen=True, omit_defaults=True):

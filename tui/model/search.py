@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import Struct, field
 
@@ -241,7 +241,7 @@ class ProofQuestion(Struct, frozen=True):
     run_id: str
     step: int
     kind: str
-    bottleneck: dict[str, Any] | str  # a code with operands; a text in older plans
+    bottleneck: Clause | str  # a code with operands; a text in older plans
     experiments: tuple[LoadChange, ...]
     before: dict[str, float]  # IOPS, bandwidth, ... of that step, by the name of a figure
 
@@ -254,7 +254,7 @@ class Proof(Struct, frozen=True):
     run_id: str  # the run with the bottleneck
     step: int  # of that run
     kind: str
-    bottleneck: dict[str, Any] | str = field(name="limiter")
+    bottleneck: Clause | str = field(name="limiter")
     experiment: LoadChange
     before: float | None = None  # the predicted figure, as measured by that run
 
@@ -266,10 +266,10 @@ class ProofResult(Struct, frozen=True, omit_defaults=True):
     step: int  # step with the bottleneck
     kind: str
     change: Change
-    predicted: dict[str, Any] | str  # a code with operands; a text in older journals
+    predicted: Clause | str  # a code with operands; a text in older journals
     outcome: Outcome
     text: str | None = None  # in older journals
-    why: dict[str, Any] | None = None  # the outcome is open: a code with operands
+    why: Clause | None = None  # the outcome is open: a code with operands
     figure: Figure = "iops"
     unchanged: float | None = None
     changed: float | None = None

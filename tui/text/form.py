@@ -88,8 +88,9 @@ def worded_from(texts: Mapping[str, Text], told: CodedText | Clause | str) -> st
     """
     if isinstance(told, str):
         return told
-    code, operands = told.values() if isinstance(told, dict) else (told.code, told.operands)
-    return text_by_code(texts, code, operands)
+    if isinstance(told, dict):
+        return text_by_code(texts, told["code"], told["operands"])
+    return text_by_code(texts, told.code, told.operands)
 
 
 def text_by_code(texts: Mapping[str, Text], code: str, operands: Mapping[str, Any]) -> str:

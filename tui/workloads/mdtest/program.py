@@ -140,8 +140,10 @@ def rank_shift_finding(result: MetadataResult) -> OperationFinding | None:
     shift = shift_of_result(result)
     if shift is None or not (own := shift.own_client()):
         return None
-    code, operands = _of_own_client(shift, own).values()
-    return OperationFinding(code, operands, tuple(own), shift.ranks, shift.placement.per_node)
+    told = _of_own_client(shift, own)
+    return OperationFinding(
+        told["code"], told["operands"], tuple(own), shift.ranks, shift.placement.per_node
+    )
 
 
 def same_names(result: MetadataResult) -> OperationFinding | None:
