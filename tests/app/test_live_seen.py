@@ -217,7 +217,7 @@ async def test_of_a_load_on_files_nothing_says_bandwidth_or_reads(tmp_path: Path
         )
         await pilot.resize_terminal(*SMALL)
         await app.settle(pilot)
-        assert app.text_of("#live-pulse").startswith("Stats/s")
+        assert "Stats/s" in app.text_of("#live-figures")
         assert not {"BW", "read"} & {*app.screen_text().split()}
 
 
