@@ -180,7 +180,7 @@ def test_what_would_have_run_beside_something_that_is_missing_is_left_out_too(
     assert [left.profile for left in left_out] == [
         "my/write as writers with readers", "my/read as readers with writers",
     ]  # fmt: skip
-    assert {left.why for left in left_out} == {"fio is missing"}
+    assert {left.missing for left in left_out} == {"fio"}
 
 
 @pytest.mark.parametrize(("alone", "step"), [(True, None), (True, 1), (False, None)])
