@@ -216,7 +216,7 @@ def test_runs_are_named_by_how_far_back_they_are(
 
 @pytest.mark.parametrize(("words", "said"), [
     ([SAME, "nothing"], "no run 'nothing'"),
-    ([SAME, "last~9"], "fewer runs"),
+    ([SAME, "last~9"], "fewer than 10 runs"),
     ([SAME, ","], "',' contains no run"),
     ([SAME, f"{OTHER},{OTHER}"], "names a run twice"),
 ])  # fmt: skip
