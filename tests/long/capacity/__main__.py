@@ -64,7 +64,7 @@ HELD_OUT = (
     ),
     Kind("cache tier: half as fast when full", _credits(2000, 1000, 60_000), 25.0),
 )
-SETS = {"written with the rules": WRITTEN, "held out": HELD_OUT}
+SETS = {"that the rules were developed on": WRITTEN, "held out": HELD_OUT}
 
 
 @cache
