@@ -1,4 +1,4 @@
-"""A login shell that does not start is told from a host that is silent."""
+"""Distinguish a login shell that does not start from a silent host."""
 
 from __future__ import annotations
 

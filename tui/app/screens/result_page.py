@@ -441,7 +441,10 @@ def hint_lines(view: PublishedView | None, width: int) -> list[Line]:
 def published_lines(view: PublishedView | None, tag: str, width: int) -> list[Line]:
     """Return the page of published results; it begins with whether they can be compared."""
     if view is None:
-        text = f"no published results for {tag}; to add your own: ~/.config/benchtui/baselines"
+        text = (
+            f"no published results for {tag}; put your own into the folder baselines next to your"
+            " profiles"
+        )
         return [rule("Published", "v goes back", width), *labelled([], [(text, TEXT)], width)]
     lines = [rule(f"Published: {view.title}", "v goes back", width)]
     column = max((len(note.label) for note in (*view.badges, *view.other_notes)), default=0)

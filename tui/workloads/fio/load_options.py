@@ -59,7 +59,7 @@ SAME = {
 }
 """Values with several names."""
 SIZES = ("bs", "ba", "zoneskip", "buffer_compress_chunk")  # of type int in fio's table
-UNPRINTED = "set"  # the type of options such as time_based, which JSON lacks if without a value
+UNPRINTED = "set"  # type of options such as time_based, which JSON omits if they have no value
 _PARTS = re.compile(r"([-,:])")
 FALSE = ("", "0", "false", "no")
 

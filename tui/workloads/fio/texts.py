@@ -77,7 +77,7 @@ TEXTS = {
     "too-early": "the date is {apart:days} days before this version was released",
     "hist-more": "{told:.0f} I/Os in a bucket, but {other:.0f} in the JSON",
     "hist-fewer": (
-        "I/Os in the JSON that it lacks took {told:time} in total, but only {other:time} were left"
+        "the I/Os missing from the log took {told:time} in total, but only {other:time} remained"
         " after its last row"
     ),
     "log-rows": "{told:.0f} rows, but {other:.0f} samples in the JSON",
