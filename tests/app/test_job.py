@@ -46,7 +46,7 @@ async def test_n_on_profiles_opens_a_form_whose_plan_is_beside_it(home: Path) ->
         screen = await form(user)
         assert [host.name for host in planned(screen).hosts] == ["local"]
         await user.sees("8 GiB")
-        await user.sees("0:35")
+        await user.sees("35 s")
 
 
 async def test_commas_sweep(home: Path) -> None:

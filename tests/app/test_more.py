@@ -47,7 +47,7 @@ async def test_a_spent_search_is_asked_for_more_at_the_field_that_was_spent(home
     async with opened(options(home)) as user:
         await asked(user, MoreDialog)
         await user.sees("all 3 points used")
-        assert "3 of 3 points in 0:3" in user.text
+        assert "3 of 3 points in 3" in user.text
         await user.press("enter")
         await user.sees("! has nothing to extend: all 3 points used")
         await user.press("backspace", "2")
@@ -67,7 +67,7 @@ async def test_where_time_was_spent_more_of_it_is_asked_for(home: Path) -> None:
     spent(home, points=6, within_s=40.0)
     async with opened(options(home)) as user:
         await asked(user, MoreDialog)
-        await user.sees("time used up: 0:40 of load and pauses")
+        await user.sees("time used up: 40 s of load and pauses")
         await user.press("enter")
         await user.sees("! has nothing to extend")
         await user.press("ctrl+u", *"soon", "enter")

@@ -67,9 +67,9 @@ def shown(what: Plan, width: int = 80) -> str:
 
 
 def test_time_is_minutes_and_seconds_of_all_steps() -> None:
-    assert review_plan.time_text(plan(steps=2).expected_s) == "10:40"
-    assert review_plan.time_text(305) == "5:05"
-    assert review_plan.time_text(3720) == "1h 02m"
+    assert review_plan.time_text(plan(steps=2).expected_s) == "10 min 40 s"
+    assert review_plan.time_text(305) == "5 min 5 s"
+    assert review_plan.time_text(3720) == "1 h 2 min"
     assert review_plan.time_text(None) == "no time limit"
 
 
@@ -89,12 +89,6 @@ def test_reading_writes_nothing() -> None:
 
 def test_a_run_that_only_reads_small_files_needs_no_warning() -> None:
     assert review_plan.warnings(plan()) == []
-
-
-def test_more_than_100_gib_of_layout_in_all_is_warned_of() -> None:
-    assert review_plan.warnings(plan(size=25 * GIB)) == []
-    assert "100 GiB" not in review_plan.warnings(plan(size=26 * GIB))[0]
-    assert "lays out 104 GiB" in review_plan.warnings(plan(size=26 * GIB))[0]
 
 
 def test_overwriting_files_is_warned_of_with_the_target() -> None:
@@ -131,7 +125,7 @@ def test_one_path_for_several_hosts_is_warned_of() -> None:
     assert "h1, h2 write /mnt/t/one: on a shared file system this is one file" in warning
 
 
-@pytest.mark.parametrize(("width", "last", "more"), [(30, 9, 31), (50, 6, 34), (100, 17, 23)])
+@pytest.mark.parametrize(("width", "last", "more"), [(30, 8, 32), (50, 6, 34), (100, 16, 24)])
 def test_many_hosts_are_counted_and_no_more_listed_than_a_line_holds(
     width: int, last: int, more: int
 ) -> None:
@@ -229,18 +223,21 @@ def test_a_search_tells_how_long_its_points_take_at_least_and_at_most() -> None:
     slots = [replace(step, runtime_s=60.0, jobs=[JobLoad("r", ("read",)), JobLoad("w", ("write",))])
              for step in plan(steps=15).steps]  # fmt: skip
     found = replace(plan(), steps=slots, search=search)
-    assert "time      about 20:00 to 50:45 of load" in shown(found)
-    assert review_plan.launch_line(found) == "searches on 2 hosts, at most 15 points, up to 50:45"
+    assert "time       about 20 min to 50 min 45 s of load" in shown(found)
+    assert (
+        review_plan.launch_line(found)
+        == "searches on 2 hosts, at most 15 points, up to 50 min 45 s"
+    )
     assert shown(found).count("\nsearches ") == 1
     assert (
-        "shares    r, w split each offered rate in proportion to their rates at full load"
-        in shown(found)
+        "shares r, w split each offered rate in proportion to their rates at full load"
+        in " ".join(shown(found).split())
     )
     within = replace(found, search=replace(search, within_s=1200.0))
-    assert "time      20:00 of load" in shown(within), (
+    assert "time       20 min of load" in shown(within), (
         "load that is not measured takes its time too"
     )
-    assert "time      about 20:00 to 50:45 of load" in review_text(found)
+    assert "time       about 20 min to 50 min 45 s of load" in review_text(found)
 
 
 LEAD = {"point_s": 60.0, "lead_s": 20.0, "own_ramp": True}
@@ -252,9 +249,9 @@ LEAD = {"point_s": 60.0, "lead_s": 20.0, "own_ramp": True}
         (
             replace(Search("scaling", over=(Knob("hosts", (1, 2, 4)),), points=8), **LEAD),
             6,
-            "8:00 of load",
+            "8 min of load",
         ),
-        (replace(Search("curve", points=13), **LEAD), 11, "about 14:40 to"),
+        (replace(Search("curve", points=13), **LEAD), 11, "about 14 min 40 s to"),
     ],
 )
 def test_points_that_only_may_have_to_be_made_again_are_not_planned(
@@ -262,6 +259,6 @@ def test_points_that_only_may_have_to_be_made_again_are_not_planned(
 ) -> None:
     slots = [replace(step, runtime_s=60.0) for step in plan(steps=search.points).steps]
     found = replace(plan(), steps=slots, search=search)
-    assert f"time      {time}" in shown(found)
-    assert f"measures  {points} points, 1:00" in shown(found)
+    assert f"time       {time}" in shown(found)
+    assert f"measures   {points} points, 1 min" in shown(found)
     assert f"at most {points} points" in review_plan.launch_line(found)

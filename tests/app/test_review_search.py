@@ -52,7 +52,7 @@ async def test_what_is_searched_for_over_what_and_how_long_is_chosen_in_the_form
         await change(user, "@search", "scaling")
         await user.sees("only one was chosen")
         await change(user, "@search", "none")
-        await user.sees("runs on local, 0:10")
+        await user.sees("runs on local, 10 s")
         assert user.app.selection.search in (None, SearchChoice())
         assert "@repeat" in fields(user) and "@limits" not in fields(user)
 
@@ -104,7 +104,7 @@ async def test_a_profile_that_searches_can_be_measured_and_drawn_as_a_curve(home
     async with opened(review(home, "capacity/oltp-4k-70r30w"), size=(80, 24)) as user:
         await user.sees("searches on local, at most 20 points")
         await change(user, "@within", "10m")
-        await user.sees("up to 10:00")
+        await user.sees("up to 10 min")
         await change(user, "@within", "30s")
         await user.sees("cannot start: 'within' 30s: one point takes 1m")
         await change(user, "@within", "")

@@ -184,7 +184,7 @@ def test_the_time_of_a_plan_holds_all_rounds_and_no_fill(tmp_path: Path) -> None
 def test_a_launch_can_leave_it_out_and_the_plan_says_so(tmp_path: Path) -> None:
     made = plan(tmp_path, precondition=False)
     assert (kinds(made), made.no_precondition) == (["measure"], True)
-    assert "prepares  skipped at launch" in review_text(made)
+    assert "prepares   skipped at launch" in review_text(made)
 
 
 def test_a_profile_without_it_has_nothing_to_leave_out(tmp_path: Path) -> None:
@@ -197,15 +197,15 @@ def test_a_profile_without_it_has_nothing_to_leave_out(tmp_path: Path) -> None:
 def test_the_review_says_what_is_filled_and_how_long_it_takes_at_most(tmp_path: Path) -> None:
     text = review_text(plan(tmp_path, hosts=2))
     assert (
-        "prepares  writes all of its files twice: 7.81 MiB in total, up to 3.91 MiB per host"
+        "prepares   writes all of its files twice: 7.81 MiB in total, up to 3.91 MiB per host"
         in text
     )
     assert (
-        "prepares  up to 7 rounds of 0:30 of the profile's load, until 3 in a row have a range"
+        "prepares   up to 7 rounds of 30 s of the profile's load, until 3 in a row have a range"
         in text
     )
-    assert "time      4:35 of load, plus fill" in text
-    assert "writes    reads only" in text
+    assert "time       4 min 35 s of load, plus fill" in text
+    assert "writes     nothing, reads only" in text
 
 
 def test_the_jobs_of_fill_and_measurement_are_both_shown(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ CURVE = Search("curve", points=13)
             queue(7_000),
             99,
             6,
-            "unfinished: time used up: 0:25 of load and pauses",
+            "unfinished: time used up: 25 s of load and pauses",
         ),
         (CURVE, queue(7_000), 99, 0, ""),
         (CURVE, queue(7_000), 5, 6, "unfinished: stopped"),

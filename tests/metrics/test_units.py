@@ -89,6 +89,24 @@ def test_duration(seconds: float, text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0 s"),
+        (0.25, "0.25 s"),
+        (59.6, "1 min"),
+        (305, "5 min 5 s"),
+        (1380, "23 min"),
+        (3605, "1 h"),
+        (3720, "1 h 2 min"),
+        (183_600, "2 d 3 h"),
+        (-5, "-5 s"),
+    ],
+)
+def test_a_duration_in_text_names_its_units(seconds: float, text: str) -> None:
+    assert units.span(seconds) == text
+
+
+@pytest.mark.parametrize(
     "form",
     [
         units.iops,
@@ -97,6 +115,7 @@ def test_duration(seconds: float, text: str) -> None:
         units.size,
         units.count,
         units.duration,
+        units.span,
         units.percent,
         units.exact,
     ],

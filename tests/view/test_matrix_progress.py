@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.app.matrix_maker import MatrixMaker, suite, sweep
 from tui.cli.shared.progress import status_text
@@ -15,7 +18,8 @@ from tui.journal.state import RunState
 from tui.model.event import PhaseStarted, StepEnded
 from tui.record.progress import OVERHEAD_S, MatrixProgress, matrix_progress
 from tui.view.live_wait import cells_text
-from tui.view.plan import parts_of, steps_text, written_bytes
+from tui.view.plan import written_bytes
+from tui.view.plan_steps import grids_of, parts_of, steps_text
 
 RUNTIME_S = 20.0
 
@@ -124,7 +128,23 @@ def test_the_values_of_each_axis_are_reported_as_they_were_written(maker: Matrix
 
 def test_points_that_fill_no_grid_are_reported_as_a_share_of_it(maker: MatrixMaker) -> None:
     (part,) = parts_of(maker.plan)
-    assert msgspec.structs.replace(part, points=7).share_text == "7 of the 10 combinations"
+    assert msgspec.structs.replace(part, points=7).share_text == "7 of 10 combinations"
+
+
+def test_points_that_fill_no_grid_are_reported_as_grids_that_have_each_of_them_once() -> None:
+    rows = {"1": "abcd", "2": "bc", "4": "b", "8": "b"}
+    points = [(number, letter) for number, letters in rows.items() for letter in letters]
+    assert grids_of(("jobs", "bs"), points) == [
+        {"jobs": ["1"], "bs": ["a", "b", "c", "d"]},
+        {"jobs": ["2"], "bs": ["b", "c"]},
+        {"jobs": ["4", "8"], "bs": ["b"]},
+    ]
+
+
+@given(st.sets(st.tuples(*[st.sampled_from("abc")] * 3), min_size=1))
+def test_grids_have_exactly_the_points(points: set[tuple[str, ...]]) -> None:
+    found = [each for grid in grids_of("xyz", points) for each in product(*grid.values())]
+    assert sorted(found) == sorted(points)
 
 
 def test_files_that_every_step_writes_to_count_once(maker: MatrixMaker) -> None:

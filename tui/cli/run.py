@@ -478,7 +478,7 @@ def check_time_left(plan: Plan) -> None:
     needed_s = plan.expected_s + STARTING_S
     for use in plan.sources:
         if use.left_s is not None and needed_s > use.left_s:
-            takes, left = units.duration(plan.expected_s), units.duration(use.left_s)
+            takes, left = units.span(plan.expected_s), units.span(use.left_s)
             raise UsageError(
                 f"{use.how} ends in {left}, but the load takes {takes} plus"
                 f" {STARTING_S:g} s to start: shorten the load or request more time"

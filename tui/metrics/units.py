@@ -165,6 +165,22 @@ def duration(seconds: float | None) -> str:
     return f"{sign}{hours}h {minutes:02d}m" if hours else f"{sign}{minutes}:{rest:02d}"
 
 
+def span(seconds: float | None) -> str:
+    """Format a duration with its units, for text: 35 -> "35 s", 305 -> "5 min 5 s", 1380 -> "23
+    min", 3720 -> "1 h 2 min", 183600 -> "2 d 3 h"; 0.2 -> "0.2 s".
+    """
+    if seconds is None or seconds != seconds:
+        return UNKNOWN
+    if abs(seconds) < 1:
+        return f"{seconds:.2g} s"
+    rest, sign = round(abs(seconds)), "-" if seconds < 0 else ""
+    parts: list[tuple[int, str]] = []
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60), ("s", 1)):
+        count, rest = divmod(rest, size)
+        parts += [(count, unit)] if parts or count else []
+    return sign + " ".join(f"{count} {unit}" for count, unit in parts[:2] if count)
+
+
 def clock(seconds: float) -> str:
     """Format a duration like a clock: ``2:06``, ``1:00:00``."""
     whole = max(0, int(seconds))

@@ -130,7 +130,7 @@ def _held(answer: AnswerRecord, so_far: bool) -> str:
     """
     if answer.held_s is None:
         return "" if so_far else ", not held"
-    return f", held for {units.duration(answer.held_s)}"
+    return f", held for {units.span(answer.held_s)}"
 
 
 def hold_text(answer: AnswerRecord) -> str:
@@ -215,10 +215,9 @@ def headline_text(search: SearchRecord, *, so_far: bool = False) -> str:
 
 def spent_text(search: SearchRecord) -> str:
     """Return how much of the budget a search spent: ``9 of 15 points, 2:40 of 30:00``."""
-    within = f" of {units.duration(search.within_s)}" if search.within_s is not None else ""
+    within = f" of {units.span(search.within_s)}" if search.within_s is not None else ""
     return (
-        f"{len(search.points)} of {search.most_points} points,"
-        f" {units.duration(search.spent_s)}{within}"
+        f"{len(search.points)} of {search.most_points} points, {units.span(search.spent_s)}{within}"
     )
 
 

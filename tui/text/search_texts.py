@@ -128,7 +128,7 @@ POINTS: dict[str, Text] = {
     "slightly-lower": "does a slightly lower load meet the limits?",
     "recovered": "a lower rate than before exceeds the limits: has the system recovered?",
     "better": better,
-    "hold": lambda seconds: f"does it hold for {units.duration(seconds)}?",
+    "hold": lambda seconds: f"does it hold for {units.span(seconds)}?",
     "longer": "unclear: repeat with a longer runtime",
     "heaviest": "the heaviest setting",
     "settings-left": lambda settings: f"{units.plural(settings, 'setting')} left",
@@ -164,27 +164,27 @@ def failed_hold(
     """Return how a held load exceeded the limits."""
     how = {
         "changed": (
-            f": met them for {units.duration(at_s)}, then exceeded them "
+            f": met them for {units.span(at_s)}, then exceeded them "
             "(burst credits, a cache tier, or throttling)"
         ),
-        "stalls": f": stalls about every {units.duration(every_s)}",
+        "stalls": f": stalls about every {units.span(every_s)}",
         "drift": ": latency drifts upward",
     }
     return (
         f"point {point} exceeded the limits at {load_text(offered_iops)} when held for"
-        f" {units.duration(seconds)}{how.get(kind, '')}"
+        f" {units.span(seconds)}{how.get(kind, '')}"
     )
 
 
 def not_held(failure: str | None, seconds: float) -> str:
     """Return why the answer is not held."""
-    ended = f"the search ended before a hold of {units.duration(seconds)}"
+    ended = f"the search ended before a hold of {units.span(seconds)}"
     return f"not held: {failure or ended}"
 
 
 def can_be_missed(stall_s: float | None, seconds: float) -> str:
     """Return which stalls a hold could have missed."""
-    span = units.duration(seconds)
+    span = units.span(seconds)
     within = "" if stall_s is None else f"a stall of up to {stall_s:.2g} s in {span} stays within "
     within = f"{within}the limits; " if within else ""
     return f"{within}stalls rarer than one in {span} can be missed, whatever their length"
@@ -237,7 +237,7 @@ def points_left(others: Sequence[str], shares: Sequence[float], why: str) -> str
 ANSWERS: dict[str, Text] = {
     # why a search ended
     "points-used": "all {points} points used",
-    "time-used": lambda within_s: f"time used up: {units.duration(within_s)} of load and pauses",
+    "time-used": lambda within_s: f"time used up: {units.span(within_s)} of load and pauses",
     "points-failed": "{points} points in a row failed",
     "search-stopped": "stopped",
     "answered": "no further point needed",
@@ -245,10 +245,10 @@ ANSWERS: dict[str, Text] = {
     "rate-not-achieved": "the offered rate",
     # the hold
     "hold-not-requested": lambda longest_s: (
-        f"not held: --hold 0; no load was measured for longer than {units.duration(longest_s)}"
+        f"not held: --hold 0; no load was measured for longer than {units.span(longest_s)}"
     ),
     "held": lambda seconds, offered_iops: (
-        f"held for {units.duration(seconds)} at {load_text(offered_iops)}"
+        f"held for {units.span(seconds)} at {load_text(offered_iops)}"
     ),
     "not-held": not_held,
     "failed-hold": failed_hold,
@@ -258,7 +258,7 @@ ANSWERS: dict[str, Text] = {
     ),
     "drift": "drift: latency rose while the load was held; a longer load may exceed the limits",
     "exceeded-later": lambda at_s: (
-        f"from {units.duration(at_s)} of the hold, most seconds exceeded a limit"
+        f"from {units.span(at_s)} of the hold, most seconds exceeded a limit"
     ),
     "can-be-missed": can_be_missed,
     # contradictions

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from math import prod
 
 from msgspec import Struct
 
@@ -15,38 +14,13 @@ from tui.metrics import units
 from tui.metrics.repeat import repetitions_needed
 from tui.model.objects import objects_after, stores_of
 from tui.model.plain import some
-from tui.model.plan import Plan, Step, is_device, span_s, written_devices
+from tui.model.plan import Plan, Step, is_device, written_devices
 from tui.model.search import SAID
 from tui.model.shared_files import sharing_note
-from tui.record.cells import value_texts
 from tui.text.objects import count_text
 
-STEPS_IN_FULL = 4  # a plan with more shows the first one only
 NUMBERS = "one|two|three|four|five|six|seven|eight|nine|ten|fifteen|twenty|thirty|sixty|hundred"
 STATED = re.compile(rf"\d|\b(?:{NUMBERS})\b", re.IGNORECASE)  # matches a figure in a title
-
-
-class PlanPart(Struct, frozen=True):
-    """One profile of a plan: its steps, their seconds, and its swept values.
-
-    `seconds` is None if a step has no time limit.
-    """
-
-    profile: str
-    points: int
-    steps: int
-    seconds: float | None
-    axes: dict[str, list[str]]
-
-    @property
-    def share_text(self) -> str:
-        """How many combinations of values are measured: ``23 of the 60 combinations``.
-
-        Empty if all are.
-        """
-        combinations = prod(map(len, self.axes.values()))
-        known = len(self.axes) < 2 or combinations == self.points
-        return "" if known else f"{self.points} of the {combinations} combinations"
 
 
 def title_text(title: str, changed: Mapping[str, str], target: str | None) -> str:
@@ -164,16 +138,16 @@ def search_texts(plan: Plan) -> list[tuple[str, str]]:
         else sorted({search.point_s, search.most_point_s})
     )
     leads = sorted({lead_s(search, span) for span in spans} - {0.0})
-    each, before = (" to ".join(units.duration(span) for span in some) for some in (spans, leads))
+    each, before = (" to ".join(units.span(span) for span in some) for some in (spans, leads))
     each += f" each after {before} of load" if leads else " each"
     within = (
-        f", at most {units.duration(search.within_s)} of load and pauses" if search.within_s else ""
+        f", at most {units.span(search.within_s)} of load and pauses" if search.within_s else ""
     )
     count, most = points_planned(search), " at most" if search.kind == "capacity" else ""
     found = [("searches", wanted + tail), ("measures", f"{count} points{most}, {each}{within}")]
     if search.hold_s:
         again = f"retried at a lower load if it fails, at most {HOLDS} times"
-        found.append(("holds", f"the capacity for {units.duration(search.hold_s)}; {again}"))
+        found.append(("holds", f"the capacity for {units.span(search.hold_s)}; {again}"))
     names = [job.name for job in plan.slots[0].jobs]
     if len(names) > 1 and search.kind != "scaling":
         found.append(
@@ -211,7 +185,7 @@ def time_bounds(plan: Plan) -> tuple[float, float] | None:
 
 
 def duration_text(plan: Plan, text: Callable[[float], str]) -> str:
-    """Return how long a plan takes: ``20:00``, a search ``about 20:00 to 1h 02m``.
+    """Return how long a plan takes: ``20 min``, a search ``about 20 min to 1 h 2 min``.
 
     Empty without a time limit.
     """
@@ -266,54 +240,13 @@ def writes_at_all(step: Step) -> bool:
     return any(direction != "read" for direction in step.directions)
 
 
-def steps_text(plan: Plan) -> str:
-    """Return the number of steps and what they consist of: points, repetitions, warm-ups."""
-    cells = len({step.cell_key for step in plan.steps if not step.warmup})
-    warmups = sum(step.warmup and step.precondition is None for step in plan.steps)
-    count = "" if cells == len(plan.steps) else f"{len(plan.steps)}: "
-    if plan.search is not None:
-        return f"{count}{cells} points at most; the heaviest possible load is shown"
-    over = f" over {', '.join(plan.axes)}" if plan.axes else ""
-    parts = [f"{count}{cells} {'point' if cells == 1 else 'points'}{over}"]
-    most = max(step.repetition for step in plan.steps)
-    if plan.until is not None:
-        width = f"{plan.until.width * 100:g} %"
-        parts.append(
-            f"each {plan.until.least} to {plan.until.most} times, until the 95 % interval of the"
-            f" mean is within ±{width}"
-        )
-    elif most > 1:
-        parts.append("each twice" if most == 2 else f"each {most} times")
-    parts += [units.plural(warmups, "warm-up")] if warmups else []
-    return ", ".join(parts)
-
-
-def parts_of(plan: Plan) -> list[PlanPart]:
-    """Return the profiles of a plan with their swept values, in order."""
-    groups: dict[str, list[Step]] = {}
-    for step in plan.steps:
-        groups.setdefault(step.part or plan.profile.tag, []).append(step)
-    return [_part(profile, steps) for profile, steps in groups.items()]
-
-
-def _part(profile: str, steps: list[Step]) -> PlanPart:
-    axes: dict[str, list[str]] = {}
-    for step in steps:
-        for name, text in value_texts(step.cell, step.point).items():
-            known = axes.setdefault(name, [])
-            known += [text] if text not in known else []
-    seconds = span_s(step for step in steps if not step.is_fill)
-    cells = {step.cell_key for step in steps if not step.warmup}
-    return PlanPart(profile, len(cells), len(steps), seconds, axes)
-
-
 def precondition_texts(plan: Plan) -> list[str]:
     """Return how storage is preconditioned, and which preconditioning is left out."""
     found = [_fill_text(step) for step in plan.steps if step.is_fill]
     rounds = [step for step in plan.steps if step.precondition is not None and step.is_round]
     cells = list(dict.fromkeys(step.cell_key for step in rounds))
     if rounds and rounds[0].precondition is not None:
-        rule, each = rounds[0].precondition, units.duration(rounds[0].expected_s)
+        rule, each = rounds[0].precondition, units.span(rounds[0].expected_s)
         where = f" before each of {len(cells)} points" if len(cells) > 1 else ""
         within, drift = units.share(rule.range), units.share(rule.slope)
         until = (
@@ -344,24 +277,6 @@ def _fill_text(step: Step) -> str:
     return f"{what}writes all of its {noun} {often}: {units.size(sum(known))} in total{each}"
 
 
-def steps_in_full(plan: Plan) -> list[Step]:
-    """Return the steps to show in full.
-
-    If there are many, these are the first fill and the first measurement.
-    """
-    if len(plan.steps) <= STEPS_IN_FULL:
-        return plan.steps
-    measured = next((step for step in plan.steps if not step.warmup), plan.steps[0])
-    return [*[step for step in plan.steps if step.is_fill][:1], measured]
-
-
-def values_text(values: list[str]) -> str:
-    """Return the values of an axis as text; long lists are shortened in the middle."""
-    shown = values if len(values) <= 12 else [*values[:8], "...", *values[-3:]]
-    return " ".join(shown)
-
-
-BIG_LAYOUT_BYTES = 100 * 2**30
 ADDS = "adds"  # options of job files: Review shows this fact with the commands
 CACHES = {
     "no": "not dropped",
@@ -419,7 +334,7 @@ def plan_facts(plan: Plan) -> Iterator[PlanFact]:
     yield PlanFact("after", after_text(plan))
     yield PlanFact("caches", caches_text(plan))
     if text := compare_text(plan):
-        yield PlanFact("compare", text)
+        yield PlanFact("to compare", text)
     yield from (
         PlanFact("attested", each.answer, f"  {each.question} ({each.id})")
         for each in plan.attested
@@ -465,14 +380,11 @@ def hosts_by_role(plan: Plan) -> dict[str, list[str]]:
 def warnings(plan: Plan) -> list[str]:
     """Return what users should read before the run starts."""
     found: list[str] = []
-    total = sum(layout_bytes(plan).values())
     if plan.allow_device and any(writes_at_all(step) for step in plan.steps):
         found.append(
             f"writes to {some(written_devices(plan) or targets_of(plan))}: existing data will"
             " be lost"
         )
-    if total > BIG_LAYOUT_BYTES:
-        found.append(f"lays out {units.size(total)} of test files before the measurement")
     overwriting = [
         step
         for step in plan.steps
@@ -511,11 +423,9 @@ def compare_text(plan: Plan) -> str:
     if plan.search is not None or plan.proves is not None or not points:
         return ""
     needed = repetitions_needed(points)
-    count = units.plural(planned, "repetition")
-    count += f" of each of {points} points" if points > 1 else ""
     if planned >= needed:
-        return f"{count} are enough"
-    return f"inconclusive with {count}; set repeat to {needed}"
+        return f"{planned} repetitions are enough"
+    return f"set repeat to {needed}; {planned} {'is' if planned == 1 else 'are'} too few"
 
 
 def too_few_to_compare(plan: Plan) -> str:
@@ -549,12 +459,12 @@ def nothing_written(plan: Plan) -> str:
         if step.mpi and not step.mpi.bytes_per_op
     ]
     made = sum(launch.ranks(hosts) * launch.items for launch, hosts in launches)
-    return f"creates and removes {made} empty files" if made else "reads only"
+    return f"creates and removes {made} empty files" if made else "nothing, reads only"
 
 
 def time_text(seconds: float | None) -> str:
     """Return a planned time; ``no time limit`` without one."""
-    return "no time limit" if seconds is None else units.duration(seconds)
+    return "no time limit" if seconds is None else units.span(seconds)
 
 
 def each_and_all(by_host: Mapping[str, int | None], none: str, when: str) -> tuple[str, str]:

@@ -86,7 +86,7 @@ AGES_S = 5.0  # rounding of displayed ages
 def age_text(age_s: float) -> str:
     """Return the age of a preflight as text."""
     steps = int(age_s // AGES_S)
-    return f"{units.duration(steps * AGES_S)} ago" if steps else "just now"
+    return f"{units.span(steps * AGES_S)} ago" if steps else "just now"
 
 
 def ahead_lines(

@@ -25,19 +25,23 @@ from tui.text.line import (
 from tui.text.objects import objects_text
 from tui.view.plan import (
     ADDS,
-    STEPS_IN_FULL,
-    parts_of,
     plan_facts,
-    steps_text,
     time_bounds,
     time_text,
-    values_text,
     warnings,
+)
+from tui.view.plan_steps import (
+    STEPS_IN_FULL,
+    grid_rows,
+    in_flight_text,
+    parts_of,
+    step_names,
+    steps_text,
 )
 
 __all__ = ["job_files", "launch_line", "plan_lines", "summary", "time_text", "warnings"]
 
-INDENT = 10
+INDENT = 11
 FILES_SHOWN = 3
 POINTS_SHOWN = 24
 
@@ -94,20 +98,21 @@ def steps(plan: Plan, width: int) -> Iterator[Line]:
         yield from matrix(plan, width)
         return
     yield heading(units.plural(len(plan.steps), "step"))
+    names = step_names(plan)
+    wide = min(max(map(width_of, names)), width // 2)
     repeated = any(step.repetition > 1 for step in plan.steps)
-    for step in plan.steps:
+    for step, name in zip(plan.steps, names, strict=True):
         again = f"repetition {step.repetition}" if repeated else ""
-        flight = f"{step.in_flight} in flight" if step.in_flight else ""
-        about = "  ".join(part for part in (step.does, flight, again) if part)
-        name, details = (step.name, BRIGHT), (f"  {about}", LABEL)
+        about = "  ".join(part for part in (step.does, in_flight_text(step), again) if part)
+        own, details = (f"{name:<{wide}}", BRIGHT), (f"  {about}", LABEL)
         time = (f"  {time_text(step.expected_s)}", TEXT)
-        fits = width_of_runs([name, details, time]) <= width - 4
-        line = [name, details, time] if fits else [name, time, (f"\n{about}", LABEL)]
+        fits = width_of_runs([own, details, time]) <= width - 4
+        line = [own, details, time] if fits else [(name, BRIGHT), time, (f"\n{about}", LABEL)]
         yield from labelled([(f"{step.index + 1:>3}", LABEL)], line, width, 4)
 
 
 def matrix(plan: Plan, width: int) -> Iterator[Line]:
-    """Yield the sweep of each profile: values of each axis, steps and time."""
+    """Yield the sweep of each profile: the measured values of each axis, steps and time."""
     yield heading("steps")
     yield from indented([(steps_text(plan), BRIGHT)], width)
     parts = parts_of(plan)
@@ -115,13 +120,14 @@ def matrix(plan: Plan, width: int) -> Iterator[Line]:
         if len(parts) > 1:
             count = f"  {units.plural(part.steps, 'step')}, {time_text(part.seconds)}"
             yield from indented([(part.profile, BRIGHT), (count, LABEL)], width)
-        size = max((len(name) for name in part.axes), default=0) + 4
-        for name, values in part.axes.items():
-            yield from labelled(
-                [(f"  {name}", LABEL)], [(values_text(values), BRIGHT)], width, max(size, INDENT)
-            )
         if part.share_text:
             yield from indented([(part.share_text, LABEL)], width)
+        rows = grid_rows(part)
+        size = max((width_of(label) for label, _ in rows), default=0) + 4
+        for label, values in rows:
+            yield from labelled(
+                [(f"  {label}", LABEL)], [(values, BRIGHT)], width, max(size, INDENT)
+            )
 
 
 def commands(plan: Plan, width: int) -> Iterator[Line]:

@@ -302,12 +302,10 @@ def resume_question(name: str, found: MissingSteps) -> Confirm:
 def spent_text(spent: Spent) -> str:
     """Return what a search has spent, and why it stopped."""
     from tui.capacity.next_point import spent_s, why_over
-    from tui.metrics.units import duration
+    from tui.metrics.units import span
     from tui.text.search_texts import search_text
 
-    cost = (
-        f"{len(spent.points)} of {spent.search.points} points in {duration(spent_s(spent.points))}"
-    )
+    cost = f"{len(spent.points)} of {spent.search.points} points in {span(spent_s(spent.points))}"
     return (
         f"{spent.name}\nmeasured  {cost}; results are kept\nended    "
         f" {search_text(why_over(spent.search, spent.points))}"
@@ -386,7 +384,7 @@ def proof_question(plan: Plan) -> Confirm:
     experiment = plan.proves.experiment
     body = (
         f"limited by {worded(plan.proves.bottleneck)}\n\nThe same load on the same hosts and files,"
-        f" unchanged and then with {SAID[experiment.change]}: {units.duration(plan.expected_s)} of"
+        f" unchanged and then with {SAID[experiment.change]}: {units.span(plan.expected_s)} of"
         f" load.\nPredicted: {experiment.prediction.text}."
     )
     body += "".join(f"\n\n{caveat}" for caveat in plan.caveats)

@@ -130,7 +130,7 @@ class ProgressDisplay:
         else:
             text = f"point {self._place(search, self.decided + 1)}: {offer_text(event.offer)}"
             self.line(
-                f"{clock(event.t)} {text} for {units.duration(event.offer.seconds)},"
+                f"{clock(event.t)} {text} for {units.span(event.offer.seconds)},"
                 f" {search_text(event.offer.why)}"
             )
 
@@ -213,7 +213,7 @@ def phase_text(event: PhaseStarted) -> str:
     if event.total_bytes:
         more = "to write" if event.phase == "layout" else "in all"
         return f"{event.phase}: {units.size(event.total_bytes)} {more}"
-    return f"{event.phase}: {units.duration(event.expected_s)}" if event.expected_s else event.phase
+    return f"{event.phase}: {units.span(event.expected_s)}" if event.expected_s else event.phase
 
 
 def _latencies(view: DirectionView) -> str:

@@ -10,18 +10,19 @@ from tui.model.objects import stores_of
 from tui.model.plan import HostTask, Plan, Step, written_devices
 from tui.record.progress import kind_text
 from tui.text.objects import objects_text
-from tui.view.plan import (
+from tui.view.plan import plan_facts, time_text, warnings
+from tui.view.plan_steps import (
     PlanPart,
+    grid_rows,
+    in_flight_text,
     parts_of,
-    plan_facts,
+    step_names,
     steps_in_full,
     steps_text,
-    time_text,
-    values_text,
-    warnings,
 )
 
 FILES_SHOWN = 4
+INDENT = 11  # of the values
 
 
 def review_text(plan: Plan) -> str:
@@ -31,19 +32,19 @@ def review_text(plan: Plan) -> str:
 
 def _lines(plan: Plan) -> Iterator[str]:
     for fact in plan_facts(plan):
-        yield f"{fact.label:<10}{fact.text}{', '.join(fact.names)}{fact.more}"
+        yield f"{fact.label:<{INDENT}}{fact.text}{', '.join(fact.names)}{fact.more}"
     yield (
-        "params   "
-        f" {', '.join(f'{name}={value}' for name, value in {**plan.params, **plan.texts}.items())}"
+        f"{'params':<{INDENT}}"
+        f"{', '.join(f'{name}={value}' for name, value in {**plan.params, **plan.texts}.items())}"
     )
-    yield from (f"note      {text}" for text in warnings(plan))
+    yield from (f"{'note':<{INDENT}}{text}" for text in warnings(plan))
     yield from _destroyed(plan)
     if len(plan.steps) > 1:
-        yield f"steps     {steps_text(plan)}"
+        yield f"{'steps':<{INDENT}}{steps_text(plan)}"
         yield from _matrix_lines(plan)
-    shown = steps_in_full(plan)
+    shown, names = steps_in_full(plan), step_names(plan)
     for step in shown:
-        yield from _step_lines(step)
+        yield from _step_lines(step, names[plan.steps.index(step)])
     if len(shown) < len(plan.steps):
         yield f"\nand {len(plan.steps) - len(shown)} more steps; to list all: --dry-run --json"
 
@@ -56,21 +57,21 @@ def _matrix_lines(plan: Plan) -> Iterator[str]:
     width = max(len(part.profile) for part in parts)
     for part in parts:
         if len(parts) > 1:
-            yield f"          {part.profile:<{width}}  {_part_text(part)}"
-        yield from _axis_lines(part, "            " if len(parts) > 1 else "          ")
+            yield f"{'':<{INDENT}}{part.profile:<{width}}  {_part_text(part)}"
+        yield from _axis_lines(part, " " * (INDENT + 2 * (len(parts) > 1)))
 
 
 def _part_text(part: PlanPart) -> str:
     steps = f"{part.steps} {'step' if part.steps == 1 else 'steps'}"
-    return f"{steps}, {units.duration(part.seconds)}" if part.seconds is not None else steps
+    return f"{steps}, {units.span(part.seconds)}" if part.seconds is not None else steps
 
 
 def _axis_lines(part: PlanPart, indent: str) -> Iterator[str]:
-    width = max((len(name) for name in part.axes), default=0)
-    for name, values in part.axes.items():
-        yield f"{indent}{name:<{width}}  {values_text(values)}"
     if part.share_text:
         yield f"{indent}{part.share_text}"
+    rows = grid_rows(part)
+    width = max((len(label) for label, _ in rows), default=0)
+    yield from (f"{indent}{label:<{width}}  {values}" for label, values in rows)
 
 
 def _destroyed(plan: Plan) -> Iterator[str]:
@@ -80,14 +81,14 @@ def _destroyed(plan: Plan) -> Iterator[str]:
         yield f"overwrites {what} {name}; to confirm: --destroy {name}"
 
 
-def _step_lines(step: Step) -> Iterator[str]:
+def _step_lines(step: Step, name: str) -> Iterator[str]:
     yield ""
     kind = f"{kind_text(step)}, not counted" if step.warmup else f"repetition {step.repetition}"
     takes = f", {time_text(step.expected_s)}"
-    pause = f", after {units.duration(step.pause_s)} without load" if step.pause_s else ""
-    yield f"step {step.index + 1}: {step.name}, {step.does}, {kind}{takes}{pause}"
-    if step.in_flight:
-        yield f"  in flight  {step.in_flight} I/Os over all hosts"
+    pause = f", after {units.span(step.pause_s)} without load" if step.pause_s else ""
+    yield f"step {step.index + 1}: {name}, {step.does}, {kind}{takes}{pause}"
+    if flight := in_flight_text(step):
+        yield f"  {flight} over all hosts"
     shown: dict[str, str] = {}
     for task in step.tasks:
         yield from _task_lines(task, again=step.runtime_s is not None)
@@ -107,8 +108,8 @@ def _task_lines(task: HostTask, *, again: bool) -> Iterator[str]:
     yield f"  {task.host}: {shlex.join(task.argv)}"
     if task.layout:
         yield (
-            f"    layout   {count} files, {units.size(total)} in total; skips files that are"
-            " already full size"
+            f"    layout   {units.plural(count, 'file')}, {units.size(total)} in total; skips files"
+            " that are already full size"
         )
     yield from (f"    objects  {objects_text(each)} in {each.store}" for each in task.objects)
     if task.writes_bytes and not task.objects:
