@@ -56,7 +56,7 @@ async def test_e_asks_for_the_format_writes_and_says_the_path(
         await user.press(*opening)
         await user.sees("COMPLETE" if opening else "complete")
         await user.press("e")
-        await user.sees("description and tools")
+        await user.sees("backfilling Prometheus")
         await user.sees(lambda: path_of(user) == f"{tmp_path}/here/{RUN_ID}.csv/")
         await user.press("enter")
         await user.sees(lambda: "written: " in user.told)
@@ -73,9 +73,15 @@ async def test_the_chosen_format_is_reported_whole(
         await user.press("down")
         dialog = user.app.screen
         assert isinstance(dialog, ExportDialog)
-        name, told = dialog.formats[1]
-        assert name == "fio-client-json"
-        await user.sees(lambda: told in " ".join(word for word in user.text.split() if word != "│"))
+        chosen = dialog.formats[1]
+        assert chosen.name == "fio-client-json" and chosen.details
+        told = (chosen.tools, chosen.contents, chosen.details)
+        await user.sees(lambda: all(part in plain(user.text) for part in told))
+
+
+def plain(text: str) -> str:
+    """Return a screen's text without frames and line breaks."""
+    return " ".join(word for word in text.split() if word != "│")
 
 
 async def test_a_path_that_was_typed_stays_when_the_format_changes(

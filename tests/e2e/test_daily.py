@@ -184,7 +184,7 @@ def test_two_runs_are_compared_and_the_slower_one_exported(
         screen.keys("Escape")
         screen.wait_for("c compare")
         screen.keys("g", "e")
-        screen.wait_for("description and tools")
+        screen.wait_for("backfilling Prometheus")
         screen.wait_for(str(tmp_path)[:40])  # the path that is proposed
         screen.keys("Enter")
         exported = tmp_path / f"{after}.csv" / "summary.csv"

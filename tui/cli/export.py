@@ -93,7 +93,6 @@ def formats_text() -> str:
 
 def _title(name: str) -> str:
     try:
-        found = load(name)
+        return load(name).line
     except UsageError as error:
         return str(error)
-    return found.title + (f" [pip install 'benchtui[{found.needs}]']" if found.needs else "")

@@ -73,6 +73,8 @@ def _title(name: str) -> str:
 
 
 JUNIT = Exporter(
-    "JUnit XML: state, checks and thresholds as test cases (Jenkins, GitLab, GitHub Actions)",
+    "checks as test cases",
     _files,
+    tools="Jenkins, GitLab, GitHub",
+    details="JUnit XML of the state, the checks and the thresholds of the profile",
 )

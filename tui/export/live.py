@@ -216,7 +216,11 @@ def _lines(source: ExportSource) -> Iterator[str]:
     yield line_of(source.record)
 
 
-JSON_LINES = Exporter("JSON lines: events and per-second samples, one object per line (jq, "
-    "scripts)", _files,
+JSON_LINES = Exporter(
+    "events and samples",
+    _files,
+    tools="jq, scripts",
+    details="JSON lines: one object for each event and for each second of each host",
     stream=line_of,
-                      reads_files=True)  # fmt: skip
+    reads_files=True,
+)

@@ -53,10 +53,12 @@ def _cell(value: Scalar) -> Scalar:
     return str(value).lower() if isinstance(value, bool) else guarded(value)
 
 
+TABLES = "summary, hosts, jobs, operations, search, points, scaling, series, histogram, telemetry"
 CSV = Exporter(
-    "tidy tables: summary, hosts, jobs, operations, search, points, scaling, series, histogram,"
-    " telemetry (pandas)",
+    "tables as text files",
     _csv_files,
+    tools="pandas, R, spreadsheets",
+    details=f"one file per table: {TABLES}",
 )
 
 
@@ -161,7 +163,12 @@ def _write(
 
 
 XLSX = Exporter(
-    "one workbook, one sheet per table (Excel, LibreOffice)", _xlsx_files, binary=True, needs="xlsx"
+    "tables in a workbook",
+    _xlsx_files,
+    tools="Excel, LibreOffice",
+    details=f"one sheet per table: {TABLES}",
+    binary=True,
+    needs="xlsx",
 )
 
 
@@ -208,8 +215,10 @@ def _typed(values: tuple[Any, ...], kind: Any) -> list[Any]:
 
 
 PARQUET = Exporter(
-    "Parquet, one file per table (DuckDB, pandas, Spark)",
+    "typed tables",
     _parquet_files,
+    tools="DuckDB, pandas, Spark",
+    details=f"one Parquet file per table: {TABLES}",
     binary=True,
     needs="parquet",
 )

@@ -344,8 +344,10 @@ def _stream(moment: ExportSecond | Event | RunRecord) -> str:
 
 
 LINES = Exporter(
-    "Influx line protocol: per-second samples and results (InfluxDB, VictoriaMetrics, Telegraf)",
+    "samples and results",
     _files,
+    tools="InfluxDB, VictoriaMetrics",
+    details="Influx line protocol of every second; Telegraf reads it too",
     stream=_stream,
 )
 
@@ -566,9 +568,15 @@ def _findings(record: RunRecord) -> Family:
     return family
 
 
-RESULT = Exporter("OpenMetrics, results (node_exporter's textfile collector, Pushgateway)", _result)
+RESULT = Exporter(
+    "results as metrics",
+    _result,
+    tools="node_exporter, Pushgateway",
+    details="OpenMetrics without times, for node_exporter's textfile collector or a Pushgateway",
+)
 SERIES = Exporter(
-    "OpenMetrics, per-second samples with timestamps (promtool tsdb create-blocks-from "
-    "openmetrics)",
+    "samples as metrics",
     _series,
+    tools="backfilling Prometheus",
+    details="OpenMetrics of every second, for promtool tsdb create-blocks-from openmetrics",
 )

@@ -62,19 +62,33 @@ class ExportSecond:
 class Exporter:
     """An export format.
 
-    `files` raises UsageError, in one line, for a run that it cannot represent. `binary`: not
-    printable on a terminal. `needs`: the extra of benchtui that installs its library. `stream`
-    returns the lines for a second, an event or the record of a run; None if the format cannot
-    follow a live run. `reads_files`: the format also reads the run's directory, where names are not
-    redacted.
+    `title`: the contents in at most 22 characters; `tools`: what reads them, in at most 26;
+    `details`: what else is worth knowing, in a line. `files` raises UsageError, in one line, for a
+    run that it cannot represent. `binary`: not printable on a terminal. `needs`: the extra of
+    benchtui that installs its library. `stream` returns the lines for a second, an event or the
+    record of a run; None if the format cannot follow a live run. `reads_files`: the format also
+    reads the run's directory, where names are not redacted.
     """
 
     title: str
     files: Callable[[ExportSource], Iterable[ExportFile]]
+    tools: str = ""
+    details: str = ""
     binary: bool = False
     needs: str = ""
     stream: Callable[[ExportSecond | Event | RunRecord], str] | None = None
     reads_files: bool = False
+
+    @property
+    def line(self) -> str:
+        """The whole description in one line."""
+        install = f" [pip install 'benchtui[{self.needs}]']" if self.needs else ""
+        return (
+            self.title
+            + (f": {self.details}" if self.details else "")
+            + (f" ({self.tools})" if self.tools else "")
+            + install
+        )
 
 
 def text_parts(lines: Iterable[str], lines_a_part: int = 1000) -> Iterator[bytes]:

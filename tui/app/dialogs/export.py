@@ -9,7 +9,7 @@ from msgspec import Struct
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Input, Static
 
@@ -19,18 +19,25 @@ from tui.app.widgets.form import TextInput
 from tui.app.widgets.lines import Lines
 from tui.app.widgets.picklist import PickList
 from tui.metrics.units import plural
-from tui.text.line import BRIGHT, LABEL, TEXT, Line, clip, rule, width_of, wrap
+from tui.text.line import BRIGHT, LABEL, TEXT, Line, clip, rule, wrap
 from tui.text.table import Column
 
 if TYPE_CHECKING:
     from tui.export.copies import Copy
 
-Format = tuple[str, str]  # name, who reads it
 ROWS_AROUND_FORMATS = 9  # rows of the dialog and of the screen beside the list
-NAME_CELLS = 18
-FRAME = 8  # border and padding of the dialog, the gap between the columns
-LEAST_WIDTH = 80
-NAMES = "redact names, addresses, paths and notes"
+NAME_CELLS, TOOLS_CELLS, LABEL_CELLS = 18, 26, 10
+WIDTH = 96  # holds most descriptions in one line
+NAMES = "names, addresses, paths and notes"
+
+
+class Format(Struct, frozen=True):
+    """A format to choose: what reads it, what it contains, and a line with the details."""
+
+    name: str
+    tools: str
+    contents: str
+    details: str = ""
 
 
 class ExportRequest(Struct, frozen=True):
@@ -61,10 +68,13 @@ class ExportDialog(Dialog[ExportRequest | None]):
     DEFAULT_CSS = """
     ExportDialog {
         & PickList { background: $surface; }
-        & #export-about { color: $secondary; margin-bottom: 1; }
+        & #export-about { color: $secondary; margin: 1 0; }
         & #export-names { height: 1; }
-        & #export-words { display: none; }
-        & #export-words.-shown { display: block; }
+        & Horizontal { height: 1; }
+        & .export-label { width: 10; color: $dim; }
+        & TextInput { width: 1fr; }
+        & #export-words-row { display: none; }
+        & #export-words-row.-shown { display: block; }
     }
     """
 
@@ -83,42 +93,32 @@ class ExportDialog(Dialog[ExportRequest | None]):
     def compose(self) -> ComposeResult:
         """Yield the formats, the switch for redaction, and the path."""
         columns = (
-            Column[Format]("format", lambda each: each[0], NAME_CELLS, role=BRIGHT),
-            Column[Format]("description and tools", lambda each: each[1], least=30, role=LABEL),
+            Column[Format]("format", lambda each: each.name, NAME_CELLS, role=BRIGHT),
+            Column[Format]("for", lambda each: each.tools, least=TOOLS_CELLS, role=TEXT),
+            Column[Format]("contents", lambda each: each.contents, least=20, role=LABEL),
         )
         with Vertical(classes="dialog") as dialog:
-            longest = max((width_of(text) for _, text in self.formats), default=0)
-            dialog.styles.width, dialog.styles.max_width = (
-                max(NAME_CELLS + longest + FRAME, LEAST_WIDTH),
-                "96%",
-            )
+            dialog.styles.width, dialog.styles.max_width = WIDTH, "96%"
             dialog.border_title = Content(self.heading)
             dialog.border_subtitle = "Enter write   Space redact   Tab next field   Esc cancel"
-            yield PickList(columns, lambda each: each[0], id="export-formats")
+            yield PickList(columns, lambda each: each.name, fits=True, id="export-formats")
             yield Static(id="export-about", markup=False)
             yield Static(id="export-names", markup=False)
-            yield TextInput(
-                placeholder="more words to redact, separated by spaces", id="export-words"
-            )
-            yield TextInput(placeholder="a file, or a directory ending in /", id="export-path")
+            with Horizontal(id="export-words-row"):
+                yield Static("", classes="export-label")
+                yield TextInput(placeholder="more words, separated by spaces", id="export-words")
+            with Horizontal():
+                yield Static("write to", classes="export-label")
+                yield TextInput(placeholder="a file, or a directory ending in /", id="export-path")
 
     def on_resize(self) -> None:
         """Fit the list into the lines that the fields leave."""
         self.call_after_refresh(self.share_room)
 
     def share_room(self) -> None:
-        """Show the whole description of a format below the list if the list truncates it.
-
-        Lines for the longest description are reserved, so that nothing moves.
-        """
-        width = self.picklist.size.width
-        cut = any(width_of(text) > width - NAME_CELLS - 2 for _, text in self.formats)
-        lines = (
-            (wrap([(f"{name}: {text}", LABEL)], width) for name, text in self.formats)
-            if cut and width
-            else ()
-        )
-        below = max(map(len, lines), default=0)
+        """Reserve lines below the list for the longest details, so that nothing moves."""
+        width = max(self.picklist.size.width, 1)
+        below = max((len(wrap([(each.details, LABEL)], width)) for each in self.formats), default=0)
         self.query_one("#export-about").styles.height = below
         most = max(2, self.size.height - ROWS_AROUND_FORMATS - below)
         self.picklist.styles.height = min(len(self.formats) + 1, most)
@@ -141,8 +141,11 @@ class ExportDialog(Dialog[ExportRequest | None]):
     def show_names(self) -> None:
         """Show whether names will be redacted."""
         tick = self.symbols.ticked if self.redact else self.symbols.unticked
-        self.query_one("#export-names", Static).update(f"{tick.strip()} {NAMES}")
-        self.field("words").set_class(self.redact, "-shown")
+        label, box = "redact".ljust(LABEL_CELLS), f"{tick.strip()} {NAMES}"
+        self.query_one("#export-names", Static).update(
+            Content.assemble((label, "$dim"), (box, "$text" if self.redact else "$secondary"))
+        )
+        self.query_one("#export-words-row").set_class(self.redact, "-shown")
 
     def action_names(self) -> None:
         """Switch redaction on or off."""
@@ -159,9 +162,8 @@ class ExportDialog(Dialog[ExportRequest | None]):
     def propose_path(self) -> None:
         """Propose a path for the selected format, unless the user typed one."""
         field, name = self.field("path"), self.picklist.cursor_key
-        self.query_one("#export-about", Static).update(
-            f"{name}: {dict(self.formats).get(name or '', '')}"
-        )
+        about = next((each.details for each in self.formats if each.name == name), "")
+        self.query_one("#export-about", Static).update(about)
         if field.value == self._proposed and name is not None:
             self._proposed = field.value = self.propose(name, self.redact)
 

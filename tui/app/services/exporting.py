@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from textual.screen import Screen
 
-from tui.app.dialogs.export import CopyDialog, ExportDialog, ExportRequest
+from tui.app.dialogs.export import CopyDialog, ExportDialog, ExportRequest, Format
 from tui.metrics.units import plural
 from tui.model.exporter import installed, load
 from tui.model.paths import from_home, is_folder, is_there, to_write
@@ -51,15 +51,16 @@ async def export_run(screen: StepScreen, run_dir: Path) -> None:
         screen.notify(caveat, severity="warning", markup=False)
 
 
-def _formats() -> list[tuple[str, str]]:
-    return [(name, _title(name)) for name in installed()]
+def _formats() -> list[Format]:
+    return [_format(name) for name in installed()]
 
 
-def _title(name: str) -> str:
+def _format(name: str) -> Format:
     try:
-        return load(name).title
+        found = load(name)
     except UsageError as error:
-        return str(error)
+        return Format(name, "", "cannot be loaded", str(error))
+    return Format(name, found.tools, found.title, found.details)
 
 
 def _write(run_dir: Path, wanted: ExportRequest) -> tuple[list[Path], str]:
@@ -73,8 +74,8 @@ def _write(run_dir: Path, wanted: ExportRequest) -> tuple[list[Path], str]:
 
 
 FORMATS = [
-    ("html", "one page with charts, readable offline"),
-    ("md", "Markdown, for a ticket"),
+    Format("html", "a browser", "one page with charts", "readable offline, in one file"),
+    Format("md", "a ticket", "Markdown", "tables without charts"),
 ]
 Sides = Sequence[Sequence[Path]]
 

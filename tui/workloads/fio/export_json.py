@@ -473,16 +473,15 @@ def _mean(values: list[float | None]) -> float | None:
 
 
 JOBS = Exporter(
-    (
-        "fio JSON+ as from one process: all hosts merged into one group"
-        " (fio_jsonplus_clat2csv, CBT, scripts, fio-plot)"
-    ),
+    "fio JSON+, all hosts",
     lambda source: _files(source, _standalone),
+    tools="fio-plot, CBT, scripts",
+    details="as from one fio process: hosts merged, one group per job; fio_jsonplus_clat2csv reads"
+    " it too",
 )
 CLIENTS = Exporter(
-    (
-        "fio JSON+ as from fio --client: each host, and 'All clients' with merged bins and"
-        " percentiles (fio-plot, pbench)"
-    ),
+    "fio JSON+ of each host",
     lambda source: _files(source, _clients),
+    tools="fio-plot, pbench",
+    details="as from fio --client: each host, and 'All clients' with merged bins and percentiles",
 )

@@ -74,6 +74,8 @@ def _block(each: ExportedMeasurement, one: SeriesColumns) -> int:
 
 
 LOGS = Exporter(
-    "fio bw, iops and latency logs, one line per second (fio-plot -g, fio2gnuplot, fiologparser)",
+    "fio's logs",
     _files,
+    tools="fio-plot -g, fio2gnuplot",
+    details="fio's bw, iops and latency logs, a line per second; fiologparser.py reads them too",
 )

@@ -125,5 +125,8 @@ def _speed(row: Mapping[str, object]) -> list[str]:
 
 
 ANSWERS = Exporter(
-    "facts for a submission to the IO500 list, and the questions left to answer", _files
+    "facts for a submission",
+    _files,
+    tools="the IO500 list",
+    details="one Markdown file: facts of the run, and the questions left to answer",
 )
