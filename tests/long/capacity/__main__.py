@@ -1,12 +1,13 @@
 """`make sustained`: 100 searches with a hold over systems that short points misjudge, and 100 held
 out.
 
-`SEARCHES=100` of each set, `SEED=0`, `HOLD=300`, `ONLY=held` for one set; `--write` puts the tables
-into docs/capacity.md.
+`SEARCHES=100` of each set, `SEED=0`, `HOLD=300`, `ONLY=held` for one set. `--write` keeps every
+search in docs/capacity.jsonl and puts the tables of all that are kept into docs/capacity.md.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -24,6 +25,7 @@ from tui.model.search import Search
 MOST_POINTS = 40
 MUCH = 1.05
 PAGE = Path(__file__).parents[3] / "docs" / "capacity.md"
+KEPT = PAGE.with_suffix(".jsonl")  # one search per line
 BEGIN, END = "<!-- sustained: generated -->", "<!-- /sustained -->"
 
 
@@ -101,31 +103,60 @@ def one(name: str, seed: int, hold_s: float) -> dict[str, object]:
     }  # fmt: skip
 
 
-def table(kinds: Sequence[Kind], searches: int, first: int, hold_s: float) -> list[str]:
-    """Return the table of one set, by rows of Markdown."""
+Row = dict[str, object]
+
+
+def played(kinds: Sequence[Kind], searches: int, first: int, hold_s: float) -> list[Row]:
+    """Search systems in turn, with seeds from `first` on."""
     asked = [(kinds[at % len(kinds)].name, first + at) for at in range(searches)]
     with ProcessPoolExecutor(int(os.environ.get("WORKERS", "2"))) as pool:
-        found = list(pool.map(one, *zip(*asked, strict=True), [hold_s] * searches))
-    if os.environ.get("EACH"):
-        print(*found, sep="\n")
-    lines = ["| system | interval holds the truth | found and held | > 5 % too high without a caveat | median error | "
-             "points | holds | time |", "|---|---|---|---|---|---|---|---|"]  # fmt: skip
-    for name in [*(each.name for each in kinds), ""]:
-        own = [each for each in found if not name or each["system"] == name]
-        if own:
-            lines.append(_row(name or "all", own))
+        return list(pool.map(one, *zip(*asked, strict=True), [hold_s] * searches))
+
+
+def tables(rows: Sequence[Row]) -> list[str]:
+    """Return a table for each set, as lines of Markdown; the last row sums it up."""
+    lines: list[str] = []
+    for title, kinds in SETS.items():
+        names = [kind.name for kind in kinds]
+        own = [(name, [row for row in rows if row["system"] == name]) for name in names]
+        every = ("all", [row for row in rows if row["system"] in names])
+        if every[1]:
+            made = [_row(name, found) for name, found in [*own, every] if found]
+            lines += [
+                f"Systems {title}:",
+                "",
+                HEAD,
+                "|---" * HEAD.count(" | ") + "|---|",
+                *made,
+                "",
+            ]
     return lines
 
 
-def _row(name: str, own: Sequence[dict[str, object]]) -> str:
+HEAD = (
+    "| system | found and held | of these: interval holds the truth | all: interval holds the truth"
+    " | > 5 % too high without a caveat | median error | points | holds | time |"
+)
+
+
+def _row(name: str, own: Sequence[Row]) -> str:
     count = len(own)
     error, points, holds, seconds = (median(float(str(each[key])) for each in own)
                                      for key in ("error", "points", "holds",
                                          "seconds"))  # fmt: skip
-    counts = [sum(bool(each[key]) for each in own) for key in ("covered", "too much")]
-    kept = sum(each["state"] == "found" for each in own)
-    return (f"| {name} | {counts[0]} of {count} | {kept} of {count} | {counts[1]} of {count} | {error * 100:+.1f} % | "
-            f"{points:.0f} | {holds:.0f} | {seconds / 60:.0f} min |")  # fmt: skip
+    held = [bool(each["covered"]) for each in own if each["state"] == "found"]
+    covered, high = (sum(bool(each[key]) for each in own) for key in ("covered", "too much"))
+    right = f"{sum(held)} of {len(held)}" if held else "–"
+    return (f"| {name} | {len(held)} of {count} | {right} | {covered} of {count} | {high} of {count} | "
+            f"{error * 100:+.1f} % | {points:.0f} | {holds:.0f} | {seconds / 60:.0f} min |")  # fmt: skip
+
+
+def kept_with(rows: Sequence[Row]) -> list[Row]:
+    """Add searches to those that are kept, and return all; a repeated seed replaces the older one."""
+    lines = KEPT.read_text().splitlines() if KEPT.exists() else []
+    every = {(row["system"], row["seed"]): row for row in (*map(json.loads, lines), *rows)}
+    KEPT.write_text("".join(json.dumps(row) + "\n" for row in every.values()))
+    return list(every.values())
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -133,16 +164,16 @@ def main(arguments: Sequence[str]) -> int:
     searches, first, hold_s = (int(os.environ.get(name, usual))
                                for name, usual in (("SEARCHES", "100"), ("SEED", "0"), ("HOLD",
                                    "300")))  # fmt: skip
-    lines: list[str] = []
     only = os.environ.get("ONLY", "")
-    for title, kinds in ((title, kinds) for title, kinds in SETS.items() if only in title):
-        made = [f"Systems {title}:", "", *table(kinds, searches, first, float(hold_s)), ""]
-        print(*made, sep="\n", flush=True)
-        lines += made
-    if "--write" in arguments:
-        page = PAGE.read_text()
-        before, rest = page.split(BEGIN)
-        PAGE.write_text(f"{before}{BEGIN}\n\n" + "\n".join(lines) + f"\n{END}{rest.split(END)[1]}")
+    sets = [kinds for title, kinds in SETS.items() if only in title]
+    rows = [row for kinds in sets for row in played(kinds, searches, first, float(hold_s))]
+    if "--write" not in arguments:
+        print(*tables(rows), sep="\n")
+        return 0
+    lines = tables(kept_with(rows))
+    print(*lines, sep="\n")
+    before, rest = PAGE.read_text().split(BEGIN)
+    PAGE.write_text(f"{before}{BEGIN}\n\n" + "\n".join(lines) + f"\n{END}{rest.split(END)[1]}")
     return 0
 
 
