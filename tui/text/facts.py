@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 
 from msgspec.structs import replace
 
@@ -22,10 +23,11 @@ from tui.metrics.units import plural
 from tui.model.host_tables import Running, Unknown, rows
 from tui.model.hostfacts import HOST_FACTS, Fact, fact_of
 from tui.model.plain import some
-from tui.text.line import BRIGHT, LABEL, TEXT, WARN, Run, width_of
+from tui.text.line import BRIGHT, LABEL, TEXT, WARN, Run, padded, width_of, wrap
 
 ROWS_FROM, TABLE_FROM = 60, 100  # cells for a line with both values of a fact; for a table
 LABEL_CELLS, COLUMN_GAP = 9, 2  # of a table of hosts that differ: before it, and between columns
+VALUE_CELLS = 12  # least of such a table for a value
 PHRASES: dict[str, dict[str, str]] = {
     "system": {
         "os": "{}",
@@ -179,35 +181,73 @@ def differing_lines(found: FactsTogether) -> Fold:
         yield "unknown", [(f"only on {hosts_text(hosts[-1])}: {_titles(differences)}", LABEL)]
 
 
-def difference_rows(found: FactsTogether, width: int) -> Fold:
-    """Yield the same as `differing_lines`, as a table or with a line for each fact, if it fits."""
-    if width < ROWS_FROM:
+def difference_rows(found: FactsTogether, width: int, label_cells: int = LABEL_CELLS) -> Fold:
+    """Yield the same as `differing_lines`, as a table if it fits beside labels of `label_cells`.
+
+    Very wide panes have a column for each fact, others a row for each.
+    """
+    room = width - label_cells
+    mattering = [each for each in found.differing if each.differs and each.matters]
+    table = _side_by_side(mattering, room) if width >= TABLE_FROM else []
+    shown = mattering if table else [each for each in mattering if len(each.groups) == 2]
+    if not table and width >= ROWS_FROM:
+        table = _row_by_row(shown, room)
+    if not table:
         yield from differing_lines(found)
         return
-    mattering = [each for each in found.differing if each.differs and each.matters]
-    table = _side_by_side(mattering, width - LABEL_CELLS) if width >= TABLE_FROM else []
-    if table:
-        yield from zip(("differs", *("" for _ in table[1:])), table, strict=True)
-        others = [each for each in found.differing if each not in mattering]
-        yield from differing_lines(replace(found, differing=tuple(others)))
-        return
-    shown = [each for each in mattering if len(each.groups) == 2]
-    for hosts, differences in _by_hosts(shown).items():
-        who: Run = (hosts_text(hosts[1]), BRIGHT)
-        if len(differences) > 1:
-            yield "differs", [who]
-        titles = [
-            _title_after(before, each)
-            for before, each in zip([None, *differences], differences, strict=False)
-        ]
-        wide = max(map(len, titles))
-        for title, each in zip(titles, differences, strict=True):
-            most, few = (leaf_text(each.name, group.value) for group in each.groups)
-            row = [(f"{title:<{wide}}  ", LABEL), (few, WARN), (", others ", LABEL), (most, TEXT)]
-            alone = len(differences) == 1
-            yield ("differs", [who, ("  ", LABEL), *row]) if alone else ("", row)
+    yield from zip(("differs", *("" for _ in table[1:])), table, strict=True)
     others = [each for each in found.differing if each not in shown]
     yield from differing_lines(replace(found, differing=tuple(others)))
+
+
+def difference_titles(found: FactsTogether) -> Iterator[tuple[str, str]]:
+    """Yield each group of hosts with the performance-relevant facts that they differ in."""
+    mattering = [each for each in found.differing if each.differs and each.matters]
+    for hosts, differences in _by_hosts(mattering).items():
+        yield hosts_text([name for group in hosts[1:] for name in group]), _titles(differences)
+
+
+def _row_by_row(differences: Sequence[FactDifference], room: int) -> list[list[Run]]:
+    """Return a table with a row for each difference: hosts, fact, their value, that of the others.
+
+    Empty if there is too little room for the values.
+    """
+    rows = [
+        (hosts_text(hosts[1]) if not at else "", each.title, *_few_and_most(each))
+        for hosts, alike in _by_hosts(differences).items()
+        for at, each in enumerate(alike)
+    ]
+    if not rows:
+        return []
+    who, title, *_ = (max(map(width_of, column)) + COLUMN_GAP for column in zip(*rows, strict=True))
+    left = room - who - title
+    if left < 2 * VALUE_CELLS:
+        return []
+    here = min(
+        range(VALUE_CELLS, left - VALUE_CELLS + 1),
+        key=lambda cells: sum(len(_values(row, cells, left)) for row in rows),
+    )
+    blank = " " * (who + title)
+    table: list[list[Run]] = [[(blank, LABEL), ("here".ljust(here), LABEL), ("others", LABEL)]]
+    for row in rows:
+        lead: list[Run] = [(row[0].ljust(who), BRIGHT), (row[1].ljust(title), LABEL)]
+        for at, (own, other) in enumerate(_values(row, here, left)):
+            table.append([*([(blank, LABEL)] if at else lead), *padded(own, here), *other])
+    return table
+
+
+def _values(
+    row: tuple[str, str, str, str], here: int, room: int
+) -> list[tuple[tuple[Run, ...], tuple[Run, ...]]]:
+    """Return the lines of the two values of a row, the first in `here` cells of the room."""
+    own, other = wrap([(row[2], WARN)], here - COLUMN_GAP), wrap([(row[3], TEXT)], room - here)
+    return list(zip_longest(own, other, fillvalue=()))
+
+
+def _few_and_most(difference: FactDifference) -> tuple[str, str]:
+    """Return the values of the smaller and the larger group."""
+    most, few = (leaf_text(difference.name, group.value) for group in difference.groups)
+    return few, most
 
 
 def _side_by_side(differences: Sequence[FactDifference], width: int) -> list[list[Run]]:

@@ -37,8 +37,20 @@ from tui.model.hostfacts import Fact
 from tui.model.plain import some
 from tui.model.problem import BenchtuiError
 from tui.remote.vault import Remembering
-from tui.text.facts import difference_rows, machine_lines
-from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, Line, Run, heading, indented, labelled
+from tui.text.facts import ROWS_FROM, difference_rows, difference_titles, machine_lines
+from tui.text.line import (
+    BAD,
+    BRIGHT,
+    GOOD,
+    LABEL,
+    TEXT,
+    WARN,
+    Line,
+    Run,
+    heading,
+    indented,
+    labelled,
+)
 
 if TYPE_CHECKING:
     from tui.engine.inputs.profiles import LoadedProfile
@@ -111,11 +123,19 @@ def ahead_lines(
 
 
 def difference_lines(facts: Mapping[str, Mapping[str, Fact]], width: int) -> list[Line]:
-    """Return which hosts share a machine or kernel, and how the checked hosts differ."""
-    found = (*machine_lines(facts), *difference_rows(compare(facts), width))
+    """Return which hosts share a machine or kernel, and how the checked hosts differ.
+
+    Narrow panes have no room for the values.
+    """
+    together, narrow = compare(facts), width < ROWS_FROM
+    found = [*machine_lines(facts), *(() if narrow else difference_rows(together, width, INDENT))]
     lines = [
         line for label, runs in found for line in labelled([(label, LABEL)], runs, width, INDENT)
     ]
+    if narrow and (odd := list(difference_titles(together))):
+        lines.append(Line.of(("hosts differ", WARN), ("  (1 Hosts shows the values)", LABEL)))
+        for hosts, titles in odd:
+            lines += indented([(hosts, BRIGHT), (f"  {titles}", WARN)], width)
     return [*lines, Line()] if lines else []
 
 
