@@ -217,8 +217,17 @@ def _row_by_row(differences: Sequence[FactDifference], room: int) -> list[list[R
         for hosts, alike in _by_hosts(differences).items()
         for at, each in enumerate(alike)
     ]
-    if not rows:
-        return []
+    if len(rows) < 2:
+        return [
+            [
+                (hosts, BRIGHT),
+                (f"  {name}  ", LABEL),
+                (few, WARN),
+                (", others ", LABEL),
+                (most, TEXT),
+            ]
+            for hosts, name, few, most in rows
+        ]
     who, title, *_ = (max(map(width_of, column)) + COLUMN_GAP for column in zip(*rows, strict=True))
     left = room - who - title
     if left < 2 * VALUE_CELLS:
@@ -245,9 +254,11 @@ def _values(
 
 
 def _few_and_most(difference: FactDifference) -> tuple[str, str]:
-    """Return the values of the smaller and the larger group."""
+    """Return the values of the smaller and the larger group, without a first word of both."""
     most, few = (leaf_text(difference.name, group.value) for group in difference.groups)
-    return few, most
+    first, blank, _ = few.partition(" ")
+    shared = f"{first} " if blank and first.isalpha() and most.startswith(f"{first} ") else ""
+    return few.removeprefix(shared), most.removeprefix(shared)
 
 
 def _side_by_side(differences: Sequence[FactDifference], width: int) -> list[list[Run]]:
