@@ -156,7 +156,7 @@ def test_a_change_of_block_size_is_no_regression_but_another_history(
     keep(runs, large)
     assert main(["trend", "test/p"]) == 0
     out = capsys.readouterr().out
-    assert "8 runs" in out and f"1 run to {first}: bs 64k, here none" in " ".join(out.split())
+    assert "8 runs" in out and f"1 run, newest {first}: bs 64k, here none" in " ".join(out.split())
     assert main(["trend", "test/p", "--like", first, "--json"]) == 0
     (told,) = json.loads(capsys.readouterr().out)["trends"]
     assert [each["run_id"] for each in told["runs"]] == [first] and told["setup"]["bs"] == "64k"

@@ -29,7 +29,7 @@ WORSE, NOT_COMPARABLE = 1, 3
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     add = parser.add_argument
-    add("a", metavar="A", help=f"reference run; {SIDE_HELP}")
+    add("a", metavar="A", help=f"baseline run; {SIDE_HELP}")
     add("others", metavar="B", nargs="+", help="runs to compare with A, in the same syntax")
     add("--across", action="append", default=[], metavar="NAME", help=ACROSS_HELP)
     add("--all", action="store_true", help="print all figures of every point of a sweep or a suite")

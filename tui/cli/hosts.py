@@ -138,8 +138,8 @@ def all_known(fleet: Fleet) -> list[tuple[HostAddress, Origin]]:
 
 
 def how_to_check(fleet: Fleet, group: str) -> str:
-    """Return the command that checks a group whose nodes have to be allocated; empty if this
-    command cannot allocate.
+    """Return a clause with the command that checks a group whose nodes must be allocated; empty
+    if the running verb may not allocate.
     """
     return f"; to check it: benchtui hosts check @{group}" if fleet.context.may_allocate else ""
 

@@ -26,7 +26,7 @@ SAME = 1e-4  # of the rate: iterations of metadata operations differ by per cent
     "Rank shift",
     rule="each phase accesses files that another host created",
     advice=(
-        "Place ranks in blocks by host and shift by the ranks of one host (stride:"
+        "Place ranks in blocks by host and shift by the number of ranks per host (stride:"
         " next-client), so that client caches cannot serve the data. This is impossible with"
         " a single host."
     ),

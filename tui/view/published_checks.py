@@ -103,7 +103,9 @@ def _profile(profile: str, collection: str, members: Sequence[PublishedVerdict])
             yield from _wrapped(f"{severity} {name}{_numbers(those, members)}: {message}", "  ")
     if unmarked := [each for each in members if each.unmarked]:
         yield from _wrapped(
-            f"not marked in the file{_numbers(unmarked, members)}: add validity: doubtful", "  "
+            f"not marked as doubtful in the file{_numbers(unmarked, members)}:"
+            " add validity: doubtful",
+            "  ",
         )
 
 

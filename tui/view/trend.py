@@ -66,7 +66,9 @@ def others_lines(found: Sequence[Trend], width: int | None) -> list[Line]:
         return []
     lines = [Line(), Line.of(("measured differently, separate histories:", LABEL))]
     for each in others:
-        counted: list[Run] = [(f"  {plural(each.runs, 'run')} to {each.newest.run_id}: ", TEXT)]
+        counted: list[Run] = [
+            (f"  {plural(each.runs, 'run')}, newest {each.newest.run_id}: ", TEXT)
+        ]
         lines += labelled(counted, [(each.differs, BRIGHT)], width or UNBOUNDED, indent=4)
     return [
         *lines,

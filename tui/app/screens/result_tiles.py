@@ -263,7 +263,9 @@ def verdict_lines(record: RunRecord, width: int) -> list[Line]:
 
 
 def bottleneck_lines(page: Page, width: int) -> list[Line]:
-    """Return the bottleneck of the current step, and the result of its counter-experiment."""
+    """Return the current step's bottleneck (for a search, the answer's), and the result of the
+    counter-experiment, if any.
+    """
     bottleneck = bottleneck_text(page)
     lines = labelled([("limited by ", LABEL)], [(bottleneck, TEXT)], width) if bottleneck else []
     return [*lines, *proved(proof_of(page), width)]

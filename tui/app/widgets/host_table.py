@@ -211,7 +211,7 @@ class HostTable(PickList["HostView"]):
         return self.view
 
     def sort_by_next(self, *, reverse: bool = False) -> None:
-        """Sort by the next column. Nothing is folded while the table is sorted by a column."""
+        """Sort by the next column. No host is collapsed while the table is sorted by a column."""
         super().sort_by_next(reverse=reverse)
         self.put_rows()
 
@@ -229,7 +229,7 @@ class HostTable(PickList["HostView"]):
 
     @property
     def least_rows(self) -> int:
-        """Number of rows if unremarkable hosts are folded."""
+        """Number of rows if unremarkable hosts are collapsed."""
         return len(self.hosts) - len(self.like) + 1
 
     # -- painting

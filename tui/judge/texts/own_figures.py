@@ -16,7 +16,7 @@ TEXTS = {
     "average-iops": "average {told:iops} IOPS, but a host has {other:iops}",
     "formats": "{told:.0f} {0} in {1}, but {other:.0f} in {2} of the same measurement",
 }
-OTHER = "{about} {told:.6g}, but {other:.6g}"
+OTHER = "figures contradict each other ({about}): {told:.6g} and {other:.6g}"
 
 
 def contradiction(
