@@ -165,7 +165,7 @@ def test_own_figures_are_checked_and_a_missing_mark_is_reported() -> None:
         "warning concurrency: expected 192 I/Os in flight on each host: client"
         " 50.0 % of that" in text
     )
-    assert "not marked in the file: add validity: doubtful" in text
+    assert "not marked as doubtful in the file: add validity: doubtful" in text
     assert text.endswith(
         "1 published result: 1 valid with warnings; 1 not marked as doubtful in their files"
     )

@@ -71,7 +71,7 @@ def test_damaged_and_newer_lines_survive_a_recovery_and_what_they_hid_is_asked_f
     record = record_of(run_dir)
     assert record["provenance"]["journal"]["damaged_lines"] == 2
     assert [each["text"] for each in record["messages"] if "cannot be read" in each["text"]] == [
-        "2 journal lines are unreadable and ignored"
+        "2 unreadable journal lines ignored"
     ]
     assert_collected(run_dir)
 

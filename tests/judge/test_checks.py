@@ -153,7 +153,7 @@ def test_a_load_that_is_not_always_the_same_is_not_judged(
 def test_a_rate_that_is_not_reached_is_reported(reached: float, doubt: bool) -> None:
     job = JobLoad("w", ("write",), paced=True, rate_iops={"write": 2000.0})
     result = found("offered-rate", evidence({"h1": {"write": direction(reached, 1e6)}}, jobs=[job]))
-    said = ["write: achieved 1.90k of 2.00k offered (95 %)"] if doubt else []
+    said = ["write: achieved 1.90k of 2.00k IOPS offered (95 %)"] if doubt else []
     assert [message_of(each) for each in result] == said
 
 
@@ -196,7 +196,7 @@ def test_a_job_that_misses_its_rate_is_reported_though_others_of_its_direction_h
     at.steps[0].results.jobs = by_job
     result = found("offered-rate", at)
     assert [message_of(each) for each in result] == (
-        ["write of job log: achieved 300 of 400 offered (75 %)"] if doubt else []
+        ["write of job log: achieved 300 of 400 IOPS offered (75 %)"] if doubt else []
     )
     # reported as one: which share each has is not known
     at.steps[0].results.jobs = {"log": by_job["log"]}
@@ -237,7 +237,8 @@ def test_what_weakens_several_points_of_a_search_is_reported_once_at_its_worst()
     (only,) = found("offered-rate", points)
     assert (only.scope, only.measured) == ({"steps": "0 1", "direction": "write"}, 0.75)
     assert (
-        message_of(only) == "write: achieved 1.50k of 2.00k offered (75 %); the worst of 2 points"
+        message_of(only)
+        == "write: achieved 1.50k of 2.00k IOPS offered (75 %); the worst of 2 points"
     )
     assert only.severity == "info", "more than can be done is offered on purpose"
     swept = found(
@@ -317,7 +318,7 @@ def test_failed_ios_are_an_error_even_if_the_load_generator_reports_success() ->
         t=0.0, host="h1", step=0, failed_ios=30, dirs={}
     )
     (only,) = found("tool-errors", at)
-    assert (only.severity, "30 failed I/Os" in message_of(only)) == ("error", True)
+    assert (only.severity, "failed I/Os: 30" in message_of(only)) == ("error", True)
 
 
 def test_a_load_that_was_stopped_on_request_has_no_error() -> None:

@@ -106,7 +106,11 @@ def test_without_telemetry_it_is_not_known_where_bytes_came_from() -> None:
         ({"cpu_busy": 51.0, "core_busy": 99.0}, 2, ""),
         ({"cpu_busy": 51.0, "core_busy": 99.0, "psi_cpu.some": 80.0}, 2, "a core is 99 % busy"),
         ({"cpu_busy": 3.0, "gen_thread": 99.0}, 64, "a thread of the load uses 99 % of a core"),
-        ({"cpu_busy": 3.0, "core_softirq": 93.0}, 64, "a core spends 93 % in soft interrupts"),
+        (
+            {"cpu_busy": 3.0, "core_softirq": 93.0},
+            64,
+            "a core spends 93 % of the time in soft interrupts",
+        ),
     ],
 )
 def test_a_busy_client_cpu_is_reported(means: dict[str, float], cpus: int, why: str) -> None:

@@ -218,7 +218,7 @@ def test_a_counter_experiment_is_neither_a_sweep_nor_a_repetition(tmp_path: Path
 
 def test_a_step_that_only_prepares_cannot_be_asked_for(maker: RunMaker) -> None:
     record = write_record(maker.run_dir)
-    with pytest.raises(UsageError, match="has no step 2; it has 1"):
+    with pytest.raises(UsageError, match="has no step 2; it has 1 step"):
         chosen(record, 1)
     record.steps[0].warmup = True
     with pytest.raises(UsageError, match="step 1 only prepares"):

@@ -44,7 +44,7 @@ def test_less_than_a_second_is_short_whatever_was_asked_for() -> None:
 def test_a_wait_in_the_submission_is_reported() -> None:
     hidden = step(198_000, 200_030)
     assert submission_text(hidden, "clat") == (
-        "clat excludes the submission wait: write slat mean 198 µs of 200 µs"
+        "clat excludes the submission wait: write mean slat 198 µs, mean lat 200 µs"
     )
     assert submission_text(hidden, "lat").startswith("lat includes the submission wait")
     assert submission_text(step(10_000, 200_000), "clat") == ""

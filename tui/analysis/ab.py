@@ -193,7 +193,8 @@ def keep_looks(
 ) -> list[KeptLook]:
     """Save looks at the runs of two sides, and return what was saved.
 
-    `a`, `b`: ids of the runs in order. Raises NotComparableError.
+    `a`, `b`: ids of the runs in order. Raises NotComparableError if a file cannot be read or
+    written.
     """
     found = [KeptLook(look, list(a[: look.runs // 2]), list(b[: look.runs // 2])) for look in looks]
     for each in found:

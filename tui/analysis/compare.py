@@ -156,6 +156,8 @@ class Comparison:
     def word(self) -> Word:
         """The overall result: worse if any headline is worse, else better if any is better, else
         undecided if any is.
+
+        For searches, their own result. Not comparable if there are obstacles.
         """
         if self.obstacles:
             return "not comparable"
@@ -419,7 +421,7 @@ def _is_tested(change: Change) -> bool:
 
 
 def _untested(change: Change) -> Change:
-    """Return a change of single runs as inconclusive: it may be run-to-run noise."""
+    """Return an untested change; inconclusive for single runs, as it may be run-to-run noise."""
     if change.effect is None or change.effect.p is None:
         return _worded(change, 0, 0.0)
     return replace(change, word="inconclusive", why="within-run only; run-to-run noise is unknown")
@@ -498,9 +500,9 @@ def apart(records: Sequence[RunRecord]) -> Sides:
 def joined(records: Sequence[RunRecord]) -> Sides:
     """Group runs that repeat each other into sides, in order of first appearance.
 
-    They are grouped by the sides of `ab` if declared, otherwise by configuration (profile,
-    parameters, target, hosts), otherwise by the first tag that gives several sides, but fewer than
-    runs. If none applies, each run is a side of its own.
+    Of the sides of `ab`, the configuration (profile, parameters, target, hosts) and all tags
+    together, the first is used that gives several sides, but fewer than runs. If none does, each
+    run is a side of its own.
     """
     keys: tuple[tuple[str, Callable[[RunRecord], object]], ...] = (
         (BY_AB, _of_ab),

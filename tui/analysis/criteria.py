@@ -129,7 +129,7 @@ def _judged(
 ) -> Iterator[JudgedCriterion]:
     """Yield the outcome for each figure of a point that the threshold names.
 
-    A threshold is not met by a percentile with too few samples beyond it.
+    "Not measured" if too few samples are beyond a percentile.
     """
     for figure in _figures(criterion, b):
         value, before = _middle(b, figure), _middle(a, figure) if a is not None else None

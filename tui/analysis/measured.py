@@ -306,7 +306,8 @@ class NoiseFloors:
         return known.figures.get(name) if known is not None else None
 
     def renamed(self, records: Iterable[tuple[RunRecord, RunRecord]]) -> NoiseFloors:
-        """Copy the floors of each pair's first record to its second record.
+        """Return the floors of each pair's first record, for the configuration of its second
+        record.
 
         The second one has other names, as in a redacted report.
         """

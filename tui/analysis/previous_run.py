@@ -106,11 +106,11 @@ _records = PlainDecoder(_RecordSeries)
 
 
 def run_before(plan: Plan, run_id: str, store: RunStore) -> Behind | None:
-    """Return reference curves of the newest valid run before this one with the same load on the
-    same number of hosts.
+    """Return reference curves of the newest earlier run that is not invalid and shares steps with
+    this one.
 
-    Durations may differ. None if the last `MOST` complete runs of the profile contain none. Raises
-    UsageError if runs cannot be listed.
+    Such steps have the same load on as many hosts; durations may differ. None if the last `MOST`
+    complete runs of the profile contain none. Raises UsageError if runs cannot be listed.
     """
     runs = (
         run

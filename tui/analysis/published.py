@@ -63,7 +63,7 @@ class PublishedDifference(Struct, frozen=True):
 class PublishedComparison(Struct, frozen=True):
     """One published result next to our results at the same point.
 
-    Several steps of this run with the same figure are repetitions.
+    Several `steps` are repetitions of that point.
     """
 
     baseline: Baseline
@@ -207,7 +207,9 @@ def statistic_of(latency: Latency, name: str) -> float | None:
 def differences(
     record: RunRecord, step: StepRecord, baseline: Baseline
 ) -> Iterator[PublishedDifference]:
-    """Yield differences of setup: parameters, profile, hosts, tool; then our runs' problems."""
+    """Yield differences in setup: parameters, profile, clients, tool; then state and verdict of our
+    run.
+    """
     yield from param_differences(record, step, baseline)
     yield from profile_differences(record, step, baseline)
     hosts = clients_of(record, step)
@@ -253,7 +255,7 @@ def param_differences(
 def profile_differences(
     record: RunRecord, step: StepRecord, baseline: Baseline
 ) -> Iterator[PublishedDifference]:
-    """Yield differences of the profile: a variant, a user's own profile, or declared deviations
+    """Yield differences in the profile: a variant, a user's own profile, or declared deviations
     from the source.
     """
     tag = step_tags(record, step)[0]

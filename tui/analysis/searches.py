@@ -39,7 +39,7 @@ RATES = ("knee", "one_host")  # other figures may be 0, so they have no ratio
 class HostsChange(Struct, frozen=True):
     """B compared with A at one number of hosts.
 
-    Efficiencies are relative to linear growth from each side's lowest number of hosts.
+    Efficiencies are relative to linear scaling from each side's lowest number of hosts.
     """
 
     hosts: int

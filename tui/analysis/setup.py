@@ -212,7 +212,8 @@ def measured_at(run_dir: Path) -> list[PointMeasurement]:
 
 
 def measured(head: Head) -> list[PointMeasurement]:
-    """Return the points of a run: each point of a sweep or suite, otherwise the whole run.
+    """Return the points of a run: each point of a sweep or suite, otherwise (also for a search) the
+    whole run.
 
     Empty for a counter-experiment, which is not part of a history.
     """
@@ -276,9 +277,9 @@ def _of_search(search: _Search) -> Iterator[tuple[str, str]]:
 
 
 def imported_parts(step: _StepSetup | StepRecord) -> Iterator[tuple[str, str]]:
-    """Yield what identifies an imported run's load, because it has no parameters.
+    """Yield name and value of what identifies an imported run's load, because it has no parameters.
 
-    Empty if unknown.
+    A value is empty if unknown.
     """
     yield MEASUREMENT, step.name
     yield "I/Os in flight", str(step.in_flight or "")

@@ -226,7 +226,8 @@ def _of_loads(
 ) -> Iterator[SetupDifference]:
     """Yield differences between imported runs, which have no parameters.
 
-    Their names are arbitrary and not compared. An option in `across` may change the others.
+    A different name does not block. If an option is in `across`, it may have changed the load, so
+    no difference blocks.
     """
     meant = any(name in across for each in (*ours, *theirs) for name in each.step.options)
     loads = [[dict(imported_parts(each.step)) for each in side] for side in (ours, theirs)]
@@ -285,7 +286,9 @@ def _difference(
 
 
 def _of_states(a: Side, b: Side) -> Iterator[SetupDifference]:
-    """Yield runs that are incomplete or invalid, because their figures prove nothing."""
+    """Yield incomplete runs, invalid ones, and those judged differently since they were sealed;
+    then different warnings.
+    """
     for side, records in (("A", a), ("B", b)):
         for record in records:
             if record.state not in WHOLE:

@@ -102,11 +102,12 @@ def _not_rejected(
 
 
 def mann_whitney(a: Sequence[float], b: Sequence[float]) -> float:
-    """Return the exact two-sided p of the Mann-Whitney test, also with ties.
+    """Return the two-sided p of the Mann-Whitney test, exact unless ties give too many
+    permutations.
 
     Ties occur because latencies are in buckets. Then p comes from the permutations of mean ranks
-    or, if these are too many, from the normal approximation, corrected for ties and continuity
-    (Mann and Whitney 1947).
+    or, if these exceed MOST_ORDERS, from the normal approximation, corrected for ties and
+    continuity (Mann and Whitney 1947).
     """
     ranks, ties = _double_ranks([*a, *b])
     seen = sum(ranks[: len(a)])
@@ -200,10 +201,10 @@ def _lags(end: int) -> Iterator[int]:
 def within_run(top: Sequence[float], bottom: Sequence[float] | None = None) -> LogSpread | None:
     """Return the uncertainty of a mean over the seconds of one run.
 
-    None below LEAST_SECONDS. The mean is sum(`top`) / sum(`bottom`), such as latency x I/Os over
-    I/Os; without `bottom` it is that of `top`. The method is moving blocks (Kuensch 1989):
-    neighbouring seconds stay together, so that slow changes count fully. Nothing is drawn at
-    random: the variance over all blocks is the limit of resampling.
+    None below LEAST_SECONDS, or if the mean is 0. The mean is sum(`top`) / sum(`bottom`), such as
+    latency x I/Os over I/Os; without `bottom` it is that of `top`. The method is moving blocks
+    (Kuensch 1989): neighbouring seconds stay together, so that slow changes count fully. Nothing is
+    drawn at random: the variance over all blocks is the limit of resampling.
     """
     n = len(top)
     lower = [1.0] * n if bottom is None else bottom

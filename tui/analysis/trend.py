@@ -27,7 +27,7 @@ SetupsOf = Callable[[RunSummary], Sequence[PointMeasurement]]
 
 @dataclass(frozen=True, slots=True)
 class ChangePoint:
-    """A lasting change of the headline, from run number `at`.
+    """A lasting change of the headline that begins with the run at index `at`.
 
     `ratio`: median after the change over the median before it.
     """
@@ -53,8 +53,8 @@ class Other:
 class Trend:
     """Comparable runs of a profile on a target, oldest first, and their lasting changes.
 
-    `left_out`: number of incomplete or invalid runs. For a sweep or a suite, it is the history of
-    one `point`. `others` were measured differently: other parameters, hosts, or another tool.
+    `left_out`: number of runs that are incomplete, invalid or without a headline. `point`: the
+    point of a sweep or suite. `others` were measured differently: other parameters, hosts or tool.
     """
 
     profile: str
@@ -179,7 +179,8 @@ def _by_point(
 def change_points(values: Sequence[float], tests: int = 1) -> list[ChangePoint]:
     """Return lasting changes, in order, by binary segmentation (Vostrikova 1981).
 
-    Each split is compared with the largest one in shuffled histories; small changes are dropped.
+    Each split is compared with the strongest one in shuffled histories; changes below THRESHOLD are
+    dropped.
     `tests` histories share the error (Bonferroni).
     """
     places = sorted(_splits([log(each) for each in values], 0, Random(SEED), ALPHA / tests))

@@ -1,6 +1,4 @@
-"""Bottleneck of a step: the first saturated resource with evidence, from the clients towards the
-storage.
-"""
+"""Bottleneck of a step: the first saturated resource, in the order of `_CANDIDATES`."""
 
 from __future__ import annotations
 
@@ -44,9 +42,7 @@ PAUSES, EXPLAINED = 0.2, 0.9  # of the workers' time: pauses; pauses and I/O tog
 
 
 def bottleneck_of(at: StepEvidence) -> BottleneckRecord | None:
-    """Return the bottleneck of a step; None if nothing was measured or the hosts have no
-    telemetry.
-    """
+    """Return the bottleneck of a step; None without aggregate figures or telemetry of its hosts."""
     from tui.model.figure_record import CodedText
     from tui.model.step_record import BottleneckRecord
 
@@ -86,8 +82,8 @@ def _offered_rate(at: StepEvidence, _: list[HostTelemetryRecord]) -> Clause | No
 
 
 def _own_pauses(at: StepEvidence, _: list[HostTelemetryRecord]) -> Clause | None:
-    """Return the share of think time if, by Little's law, it and the I/Os take all of the workers'
-    time; None otherwise.
+    """Return the share of think time if pauses and, by Little's law, I/Os fill the workers' time;
+    else None.
     """
     pauses = {(job.think_s, job.wave) for job in at.step.jobs}
     workers = sum(job.workers for job in at.step.jobs) * len(at.step.tasks)
@@ -133,7 +129,7 @@ def _io_limit(at: StepEvidence, host: HostTelemetryRecord) -> Clause | None:
 
 
 def _busy_device(at: StepEvidence, host: HostTelemetryRecord) -> Clause | None:
-    """Return the device that limits a host's I/O: always busy, with a queue, and causing most of
+    """Return the device that limits a host's I/O: over 90 % busy, with a queue, and causing most of
     the latency; None if there is none.
     """
     for name, place in host.devices.items():
@@ -152,7 +148,9 @@ def _busy_device(at: StepEvidence, host: HostTelemetryRecord) -> Clause | None:
 
 
 def _share_in(at: StepEvidence, host: HostTelemetryRecord, device: str) -> float:
-    """Return the share of the load's latency spent in a device; 0 if unknown."""
+    """Return the share of the load's mean latency spent in a device, the larger of reads and
+    writes; 0 if unknown.
+    """
     shares = []
     for name, column in (("read", "rlat"), ("write", "wlat")):
         result = at.record.results.per_host.get(host.host, {}).get(name)

@@ -99,9 +99,10 @@ def examine(evidence: RunEvidence, *, running: bool = False) -> Examination:
 def verdict_of(
     state: RecordState, steps: Sequence[StepRecord], findings: Sequence[Finding]
 ) -> Verdict | None:
-    """Return the verdict; None if no step that counts was measured, such as fills only.
+    """Return the verdict; None if nothing was measured other than warm-ups and fills.
 
-    Only a complete run is valid; a running one can only be invalid.
+    Only a complete, imported or published run can be valid. A running one is invalid or has no
+    verdict.
     """
     if not any((step.results.aggregate or step.metadata) and not step.warmup for step in steps):
         return None

@@ -42,8 +42,8 @@ def chance_of(jobs: Sequence[JobLoad]) -> Chance:
 def drawn(jobs: Sequence[JobLoad], ios: float, name: str) -> float:
     """Return how many I/Os of a host were drawn independently, at least 1.
 
-    A job that repeats its draws in each pass over its files has only as many draws as I/Os in a
-    pass; more runtime does not reduce its deviation.
+    If every job repeats its draws in each pass over its files, at most the I/Os of one pass count,
+    however long the run.
     """
     passes = [
         job.workers * job.redrawn_bytes / max(_mean_size(job, name), 1.0)
@@ -62,8 +62,8 @@ def _mean_size(job: JobLoad, name: str) -> float:
 def dispersion(jobs: Sequence[JobLoad], name: str = "") -> float:
     """Return the variance of a count, in multiples of the count; 0 if it does not vary by chance.
 
-    Poisson arrivals: 1. A load of split sizes that moves a given number of bytes: the squared ratio
-    of the sizes' deviation to their mean. `name`: one direction only.
+    This is the largest of the jobs' values: 1 for Poisson arrivals, plus the squared ratio of the
+    I/O sizes' deviation to their mean. `name`: one direction only.
     """
     return max((_of_job(job, name) for job in jobs), default=0.0)
 

@@ -247,7 +247,9 @@ def _keyed(
 
 
 def _together(found: Sequence[tuple[int, CheckResult]]) -> CheckResult:
-    """Merge equal results of several steps into one: the worst, with the hosts of all."""
+    """Merge the results of several steps: the first if all are equal, else the worst with the hosts
+    of all.
+    """
     each = [one for _, one in found]
     if len({(one.code, likeness(one.operands)) for one in each}) == 1:
         return each[0]
@@ -266,7 +268,7 @@ def _how_far(found: CheckResult) -> float:
 
 
 def _steps(indices: Sequence[int]) -> dict[str, Scalar]:
-    """Return the steps of a finding as its scope; equal results of many steps are one finding."""
+    """Return the steps of a finding as a scope: `step`, or several as `steps`."""
     return {"step": indices[0]} if len(indices) == 1 else {"steps": " ".join(map(str, indices))}
 
 

@@ -23,8 +23,8 @@ MOST_SHOWN = 120  # characters of a command line
     rule=(
         "the processes that have the test files open run the planned command line, whatever starts"
         " them, with the planned job file; a warning if arguments were added, if the job file was"
-        " changed after it was sent and is as planned again, or if a program of a package maps"
-        " libraries from elsewhere in place of the system's; a note on preloaded libraries"
+        " changed after it was sent and then restored, or if a packaged program maps libraries"
+        " from elsewhere in place of the system's; a note on preloaded libraries"
     ),
     advice=(
         "Find out what runs in place of the load generator on the host (command -v, type) and"
@@ -47,7 +47,7 @@ def planned_command(evidence: RunEvidence) -> Iterator[CheckResult]:
 
 
 def _touched(ran: dict[str, list[LoadCommand]]) -> Iterator[CheckResult]:
-    """Yield the hosts whose job file was changed after it was sent, and back again: fio reads it
+    """Yield the hosts whose job file was changed after it was sent, then restored: fio reads it
     once.
     """
     hosts = [
@@ -116,7 +116,8 @@ def _other_words(ran: dict[str, list[LoadCommand]], plan: Plan) -> Iterator[Chec
 def ends_as(command: str, words: Sequence[str]) -> bool:
     """Return whether a command line is a program with these arguments.
 
-    Whatever starts the program may come first (ld.so, an interpreter), but no option after it.
+    What starts the program may come first (ld.so, an interpreter), but no option may stand between
+    the program and the arguments.
     """
     first, end, rest = command.rpartition(f" {' '.join(words)}")
     return bool(end) and not rest and not first.rpartition(" ")[2].startswith("-")

@@ -45,8 +45,9 @@ class Copied(Struct, frozen=True):
 
 
 class Fingerprint(Struct, frozen=True):
-    """What chance decided in one result. `rough`: latencies with few digits. `rates`: by operation
-    and statistic.
+    """Figures of one result that depend on chance.
+
+    `rough`: latencies with few digits. `rates`: by operation and statistic.
     """
 
     name: str
@@ -77,9 +78,10 @@ def fingerprint(name: str, dirs: Mapping[str, DirectionResult]) -> Fingerprint |
 
 
 def of_operations(name: str, result: MetadataResult) -> Fingerprint | None:
-    """Return an MPI benchmark's figures to compare with others; None without rates of six digits.
+    """Return an MPI benchmark's figures to compare with others; None with fewer than LEAST_RATES
+    rates of six digits.
 
-    With few iterations, only as many statistics are independent as there are iterations.
+    With one or two iterations, only that many statistics are independent.
     """
     names = {1: ("mean",), 2: ("max", "min")}.get(
         result.iterations, ("max", "min", "mean", "stddev")
@@ -94,8 +96,8 @@ def of_operations(name: str, result: MetadataResult) -> Fingerprint | None:
 
 
 def pairs(found: Sequence[Fingerprint]) -> Iterator[tuple[int, int]]:
-    """Yield places of results to compare: all pairs or, if there are many results, those close to
-    each other.
+    """Yield the indices of results to compare: all pairs or, of many results, those close to each
+    other.
     """
     width = max(PAIRS // max(len(found), 1), 1)
     for one in range(len(found)):
@@ -154,12 +156,11 @@ def _factor(one: Latency, other: Latency, *, rough: bool) -> float | None:
 
 
 def _in_common(one: Mapping[int, int], other: Mapping[int, int]) -> Copied | None:
-    """Return the counts that are equal in two histograms, if they are more than chance allows; else
-    None.
+    """Return how many counts are equal in two histograms, if more than chance allows; else None.
 
     Each of n I/Os in a bucket of both may come from either: they are split evenly with a
     probability of C(n, n/2) / 2^n at most, whatever the loads. Loads whose latencies come in bursts
-    split them less evenly. The number of equal counts beyond the expected one by Chernoff's bound.
+    split them less evenly. Chernoff's bound limits the number of equal counts due to chance.
     """
     equal = sum(count > 0 for _, count in one.items() & other.items())
     if equal < LEAST_EQUAL or 4 * equal < min(len(one), len(other)):

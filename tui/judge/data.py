@@ -112,8 +112,8 @@ OF_MEMORY = default("working-set.memory")
     "unwritten-data",
     "Files written before reading",
     rule=(
-        f"at least {units.share(WRITTEN)} of the files to read was written before; error below"
-        f" {units.share(HALF)}"
+        f"at least {units.share(WRITTEN)} of the bytes to be read were written before the load;"
+        f" error below {units.share(HALF)}"
     ),
     advice=(
         "Let benchtui lay the files out (prepare: layout), or write them completely once:"
@@ -235,8 +235,8 @@ def skewed_sets(at: StepEvidence) -> dict[str, HotSet]:
 
 
 def memory_of(host: HostRecord) -> float | None:
-    """Return the bytes of memory available to a host's load, limited by its control group; None if
-    unknown.
+    """Return the memory in bytes that a host's load can use, which its control group may limit;
+    None if unknown.
     """
     usable = number_of(host.facts, "mem_usable_bytes")
     return usable if usable is not None else number_of(host.facts, "mem_bytes")
@@ -362,7 +362,9 @@ def _in_order(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _share_a_device(at: StepEvidence) -> bool:
-    """Return whether two hosts use the same block device: equal disk ids, or one machine."""
+    """Return whether two hosts use the same block device: equal disk IDs, or the same path on one
+    machine.
+    """
     seen: set[str] = set()
     facts = {host.name: host.facts for host in at.run.hosts}
     for task in at.step.tasks:

@@ -136,8 +136,8 @@ def _not_flushed(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _flushes(at: StepEvidence, host: HostTelemetryRecord) -> float | None:
-    """Return the flushes per second of the device below the target that has the most; None if they
-    are not counted, or a sync may need none.
+    """Return the highest flush rate of the devices below the target, in flushes per second; None if
+    flushes are not counted, or a sync may need none.
     """
     record = record_of(at.run, host.host)
     layers = rows(record.facts, BlockLayer) if record is not None else []

@@ -105,7 +105,7 @@ def _ran(timing: TimingRecord, short: dict[str, float], longest_s: float) -> Ope
 @step_check(
     "job-time",
     "Jobs run to the end",
-    rule="if one timed job of a host runs for 95 % of its runtime, all do",
+    rule="if any timed job runs for 95 % of its runtime, all do",
     advice=(
         "Find out what ended the job: an error in stderr under raw/, a size or io_size limit,"
         " or a full disk."
@@ -188,8 +188,8 @@ def roles_overlap(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _span(at: StepEvidence) -> tuple[float, float] | None:
-    """Return start and end of a step's measurement, from its hosts or from the MPI program; None if
-    unknown.
+    """Return start and end of a step's measurement, from its hosts or else from its measure phase;
+    None if unknown.
     """
     if at.record.timing is not None and at.record.timing.hosts:
         spans = at.record.timing.hosts.values()

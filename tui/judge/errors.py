@@ -25,7 +25,7 @@ RESTARTED = ("host-rebooted",)
 
 @step_check(
     "tool-errors",
-    "Errors of the load generator",
+    "Load generator errors",
     rule="every host ends without errors, short or dropped I/Os",
     advice=(
         "Check the host's stderr under raw/ and its kernel log; discard figures that include"

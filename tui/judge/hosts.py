@@ -52,7 +52,7 @@ FAIR, SPREAD = 0.95, 0.10
         f" than {units.share(SPREAD)} (Jain's index {FAIR:g} or more; with Poisson arrivals"
         " and split block sizes, chance is allowed for); in an MPI program over all hosts,"
         f" the slowest rank of each host takes at most {1 / STRAGGLER:.3g} x the"
-        f" median host's time, or {NOISE_S:g} s longer"
+        f" median host's time, or {NOISE_S:g} s longer if that is more"
     ),
     advice="Check the link, CPU and path of that host; it lowers the total.",
     source="results of each host, or times of all ranks; Jain, Chiu and Hawe (1984)",
@@ -131,7 +131,7 @@ def _slow_ranks(at: StepEvidence, metadata: MetadataRecord) -> Iterator[CheckRes
 
 
 def rates_of(record: StepRecord, name: str) -> dict[str, float]:
-    """Return known IOPS by host."""
+    """Return the known IOPS of each host in one direction."""
     rates = {
         host: dirs[name].iops for host, dirs in record.results.per_host.items() if name in dirs
     }
@@ -444,9 +444,10 @@ def stall(at: StepEvidence) -> Iterator[CheckResult | None]:
 def _answered(
     at: StepEvidence, host: str, columns: Sequence[SeriesColumns], seconds: Sequence[int]
 ) -> bool:
-    """Return whether reports of every second show I/O in these seconds: it was slow, not stopped.
+    """Return whether a host's reports show I/O in each of these seconds: it was slow, not stopped.
 
-    A late report would spread its I/Os over the seconds in which there was none.
+    False if any of its reports was late: such a report would spread its I/Os over seconds that had
+    none.
     """
     pace = paces(at).get(host)
     rates = _sums([each.iops for each in columns])
@@ -489,7 +490,8 @@ def stalled_seconds(
 ) -> list[int]:
     """Return the indices of seconds in which the sum of the columns is far below its usual value.
 
-    Excludes seconds that are low by chance.
+    Excludes stretches shorter than STALL_S, stretches that chance explains, and, without `tail`,
+    one that lasts to the end.
     """
     if _is_even(ios):
         return []

@@ -238,12 +238,11 @@ def _above(
     unit: float,
     code: str,
 ) -> Iterator[CheckResult]:
-    """Yield a rate that exceeds the offered one by more than chance and one I/O in flight per
-    worker.
+    """Yield a rate that exceeds the offered one by more than chance and the I/Os in flight explain.
 
-    A load that fell behind in its ramp catches up afterwards, so a ramp may add all of its time.
-    The number of Poisson arrivals has a standard deviation of the square root of those that were
-    drawn independently; fio draws them for each worker.
+    A load that fell behind during its ramp catches up afterwards, so the I/Os of the whole ramp may
+    be added. The standard deviation of Poisson arrivals is the square root of the number drawn
+    independently; fio draws them for each worker.
     """
     seconds = each.figures.runtime_s or 0.0
     if not offered or not reached or not seconds or seconds < SHORTEST_S or each.failed:
@@ -436,8 +435,8 @@ def _spread_apart(
 
 
 def _counts_apart(at: StepEvidence, each: Counted) -> Iterator[CheckResult]:
-    """Yield a number of I/Os that differs from that of latencies, by more than I/Os in flight at
-    start and end.
+    """Yield a number of I/Os that differs from the number of latencies by more than the I/Os in
+    flight at start and end.
     """
     latency = whole_latency(each)
     if (

@@ -33,9 +33,10 @@ COUNTED = {"read": ("rd", "rd_server"), "write": ("wr", "wr_server")}
     "Foreign traffic",
     rule=(
         "during a load with direct I/O, its devices or NFS mount move at most"
-        f" {units.share(OTHERS)} more bytes than the load (twice as much for writes that are"
-        " not each synced); during a read-only load, storage nodes read at most"
-        f" {SERVERS_READ:g} x and write at most {units.share(SERVERS_WRITE)} of its bytes;"
+        f" {units.share(OTHERS)} more bytes than the load (writes: at most"
+        f" {units.share(WRITES)} more; not checked if they are synced one by one); during a"
+        f" read-only load, storage nodes read at most {SERVERS_READ:g} x and write at most"
+        f" {units.share(SERVERS_WRITE)} of its bytes;"
         f" ignored below {units.bandwidth(FLOOR)}"
     ),
     advice=(

@@ -212,8 +212,8 @@ def _limits_of(host: HostRecord, fact: str) -> dict[tuple[str, str], IoLimit]:
     when="files",
 )
 def memory_limit(at: StepEvidence) -> Iterator[CheckResult]:
-    """The page cache of a load counts towards its control group's memory limit: without it, the
-    same host would cache more.
+    """The page cache of a load counts towards its control group's memory limit: without the limit,
+    the same host would cache more.
     """
     if not at.step.jobs:
         raise UnknownError("job-parameters")

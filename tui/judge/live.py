@@ -68,9 +68,9 @@ class LiveFinding:
             self.since_t = now_t
 
     def miss(self, now_t: float, *, sure: bool) -> None:
-        """Record that the checks did not find it.
+        """Record that the checks did not find this finding.
 
-        The finding ends after the second miss in a row, or at once with `sure`.
+        It ends after the second miss in a row, or at once with `sure`.
         """
         self.in_a_row = min(self.in_a_row, 0) - 1
         if self.ended_t is None and (sure or self.in_a_row < -1):
@@ -153,7 +153,9 @@ class LiveFindings:
         return (each for each in self._known.values() if each.reported)
 
     def by_host(self) -> dict[str, list[LiveFinding]]:
-        """Return current findings by the hosts they name, the worst first; notes name no hosts."""
+        """Return current errors and warnings by the hosts they name, the worst first; notes are
+        left out.
+        """
         found: dict[str, list[LiveFinding]] = {}
         for each in self.now:
             for host in each.hosts if each.severity != "info" else ():
@@ -161,7 +163,7 @@ class LiveFindings:
         return found
 
     def settle(self, findings: Iterable[Finding], now_t: float) -> None:
-        """Replace the findings by those in an ended run's record; the others are past."""
+        """Replace the current findings with those in an ended run's record; all others end."""
         self.settled, self._next_t = True, float("inf")
         held = [each for each in self._known.values() if each.ended_t is None]
         for each in held:
@@ -184,7 +186,8 @@ class LiveFindings:
     def update_in_slices(self, state: RunState, now_t: float) -> Sliced[list[LiveFinding]]:
         """Run the checks in slices, because many hosts take long; the generator must be exhausted.
 
-        Checks new facts of hosts at once.
+        Checks of the whole run are repeated only after host facts changed or a step began; their
+        findings are reported at once.
         """
         self._leave(state, now_t)
         if now_t < self._next_t or not can_be_judged(state, now_t):
@@ -245,7 +248,7 @@ class LiveFindings:
         )
 
     def _see_hosts(self, state: RunState) -> bool:
-        """Return whether host facts have changed; for most of a run they have not."""
+        """Update the host records if facts, problems or clocks changed; return whether they did."""
         facts = [len(view.facts) for view in state.hosts.values()]
         seen = (facts, len(state.problems), dict(state.clocks.compared), state.clocks.steps())
         changed = seen != self._hosts_seen

@@ -110,9 +110,10 @@ def _starves(at: StepEvidence, host: str, share: float) -> bool:
 
 
 def _is_unseen(at: StepEvidence, host: str, share: float) -> bool:
-    """Return whether I/Os in flight are missing on a host without CPU telemetry.
+    """Return whether I/Os in flight are missing on a host of an imported run without CPU telemetry.
 
-    Workers that wait for a CPU have no I/O in flight, which would be a legitimate reason.
+    Workers that wait for a CPU have no I/O in flight, which would be a legitimate reason. False if
+    the tool reported errors.
     """
     seen = {each.host for each in at.record.telemetry if each.role == "client"}
     task = at.record.tasks.get(host)
@@ -126,8 +127,10 @@ def severity_of_share(share: float, rounding: float = 0.0) -> Severity:
 
 
 def steady_load(at: StepEvidence) -> int:
-    """Return the number of I/Os that each host keeps in flight. Raises UnknownError if it varies,
-    is unknown, or if the load was too short.
+    """Return the number of I/Os that each host keeps in flight.
+
+    Raises UnknownError if the number varies or is unknown, or if the load is paced, size-bound or
+    too short.
     """
     jobs = at.step.jobs
     if not jobs:
@@ -154,8 +157,9 @@ def occupied(
     generator's own time.
 
     Includes syncs, for which a worker waits as for any I/O. With `overlap`, other I/Os wait for the
-    same sync, so that its time may have to be added. If whole files take longer than their I/Os
-    (open, close), their time counts instead. None if a latency that matters is missing.
+    same sync, so its time is left out of a sum that would exceed `held`. If whole files take longer
+    than their I/Os (open, close), their time counts instead. None if a latency that matters is
+    missing.
     """
     if {"read", "write"} <= dirs.keys() and not {MIXED, BOTH} & dirs.keys():
         dirs = {name: part for name, part in dirs.items() if name != "read"}  # one after the other
@@ -226,8 +230,8 @@ def rate(at: StepEvidence) -> Iterator[CheckResult]:
     """A load at a fixed rate shows the latency that users see at that rate.
 
     If the rate is not reached, I/Os waited before they were sent, and the printed latency leaves
-    that wait out. A search offers more than the storage can do on purpose, and judges such points
-    itself."""
+    that wait out. A search deliberately offers more than the storage can sustain, and judges such
+    points itself."""
     severity: Severity = "info" if at.run.plan.search is not None else "warning"
     hosts = len(at.step.tasks)
     whole = [("", each) for each in offered_rates(at.step.jobs, at.record)]
@@ -368,7 +372,9 @@ def short(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _short_phases(record: StepRecord) -> Iterator[CheckResult]:
-    """Yield the shortest phases of an MPI program: one that moves data, and one that does not."""
+    """Yield the shortest phases of an MPI program if they are too short: one that moves data, and
+    one that does not.
+    """
     moving_s, operations = shortest_phase_s(record), operation_seconds(record)
     if moving_s is None and not operations:
         raise UnknownError("measured-time")
@@ -381,8 +387,8 @@ def _short_phases(record: StepRecord) -> Iterator[CheckResult]:
 
 
 def _ran_s(at: StepEvidence, measured_s: float) -> float:
-    """Return how long a load ran, including reads after its writes that verify them: those that no
-    job asked for.
+    """Return how long a load ran, including reads that verify its writes (reads that no job asked
+    for).
     """
     asked = {name for load in at.step.jobs for name in load.directions}
     ran_s = {name: each.runtime_s or 0.0 for name, each in at.record.results.aggregate.items()}
@@ -394,7 +400,7 @@ def _ran_s(at: StepEvidence, measured_s: float) -> float:
 def _due_s(at: StepEvidence) -> float | None:
     """Return how long a load must run, by its longest job; None if that is unknown.
 
-    The time of a plan includes the start delays of single jobs.
+    A plan's runtime includes the start delays of single jobs.
     """
     bounds_s = [load.bound_s for load in at.step.jobs if load.wave == 0]
     due_s = at.record.runtime_s
@@ -438,7 +444,7 @@ def runtime(at: StepEvidence) -> Iterator[CheckResult]:
     "Time spent in submission",
     rule=(
         f"slat is below {units.share(SUBMISSION_SHARE)} of lat, or the profile shows lat; only"
-        " a note with direct I/O or an engine without files, where it is the cost of submission"
+        " a note with direct I/O or an engine without files, where slat is the cost of submission"
     ),
     advice=(
         "Use direct=1, or show lat (latency: lat in the profile): clat starts only after"

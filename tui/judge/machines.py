@@ -126,7 +126,8 @@ def _printed_versions(evidence: RunEvidence) -> Iterator[Clause]:
     rule=(
         "the target, including everything below loop devices and overlays, is not in memory;"
         " the load's open files have O_DIRECT if all jobs say direct=1, and not if none does;"
-        " with direct I/O, no loop device below it uses its file through the page cache; a note if"
+        " with direct I/O, no loop device below the target uses its file through the page cache;"
+        " a note if"
         " the file system may cache direct I/O"
     ),
     advice=(

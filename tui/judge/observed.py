@@ -89,7 +89,7 @@ def conservation(at: StepEvidence) -> Iterator[CheckResult]:
 class Shortfall(Struct, frozen=True):
     """Hosts that moved less than the share `wanted` of the load's bytes in a direction.
 
-    `worst` is the host that moved least, `share` what it moved.
+    `worst` is the host that moved the smallest share, `share`.
     """
 
     direction: str
@@ -175,8 +175,8 @@ def _share_of_time(at: StepEvidence, host: HostTelemetryRecord, name: str) -> fl
 
 
 def _moved(host: HostTelemetryRecord, own: str, disk: str, server: str) -> float | None:
-    """Return bytes per second beneath the load, by its processes or to the server; None without
-    counters.
+    """Return the bytes per second that moved beneath the load: by its NFS mount, else by its
+    processes, else by its devices; None if not counted.
     """
     if (from_server := host.mean_of(f"nfs.{server}")) is not None:
         return from_server
@@ -304,7 +304,9 @@ def cpu_bound(
 def _by_itself(
     host: HostTelemetryRecord, record: HostRecord | None, limit: Callable[[str], float]
 ) -> Clause | None:
-    """Return which CPU the load or its interrupts saturate; None if there is none."""
+    """Return how the load or its interrupts saturate a CPU, or the CPUs it may use; None if they do
+    not.
+    """
     throttled = host.mean_of("cpu.throttled") or 0.0
     if throttled > limit("client-cpu.throttled"):
         allowed = number_of(record.facts, "cgroup_cpus") if record is not None else None

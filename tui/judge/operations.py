@@ -98,10 +98,10 @@ def iterations(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _has_digits(each: OperationRecord) -> bool:
-    """Return whether rates are printed with enough digits to tell two measurements apart; 7.65
+    """Return whether rates are printed with enough digits to distinguish two measurements; 7.65
     MiB/s has too few.
 
-    Data rates have two decimals, in I/Os per second below 1 MiB per I/O and in MiB/s from there on;
+    Data rates have two decimals, in I/Os per second for I/Os below 1 MiB and otherwise in MiB/s;
     metadata rates have three.
     """
     digit = HUNDREDTH if each.bytes_per_op else DIGIT
@@ -118,9 +118,8 @@ def unlike(rates: OperationRecord, count: int = 0) -> Clause | None:
     """Return figures that no set of rates can have, such as a mean outside the extremes; None if
     possible.
 
-    Bhatia and Davis bound the variance; over n - 1 it is n / (n - 1) of that, at most that of two
-    rates. Two of at most `count` rates are the extremes: they alone pull the mean from the others,
-    and deviate from it.
+    The upper limit of the deviation is that of Bhatia and Davis, divided by n - 1 with n = 2. The
+    extremes are two of at most `count` rates, which limits the mean, and the deviation from below.
     """
     high, low, mean, deviation = rates.max, rates.min, rates.mean, rates.stddev
     if high is None or low is None or mean is None:
@@ -148,8 +147,7 @@ def unmoved(each: OperationRecord, metadata: MetadataRecord | None) -> Clause | 
     """Return the first iteration whose rate and time give bytes other than planned; None if there
     is none.
 
-    Seconds and MiB/s are printed with two digits from 1 on, below with six, or with four
-    throughout.
+    Seconds and MiB/s are printed with two decimals if 1 or more, otherwise with four or six.
     """
     if metadata is None or not metadata.files or not each.bytes_per_op:
         return None

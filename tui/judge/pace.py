@@ -110,7 +110,9 @@ def clock_of(at: StepEvidence, host: str) -> float | None:
 
 
 def _slope(ticks: Ticks) -> float | None:
-    """Return the slope of the line of arrivals, exactly 1 unless it clearly differs."""
+    """Return the slope of the line of arrivals, exactly 1 unless it clearly differs; None with too
+    few samples.
+    """
     line = ticks.line() if ticks.count >= LEAST_TICKS else None
     if line is None:
         return None
@@ -119,7 +121,8 @@ def _slope(ticks: Ticks) -> float | None:
 
 
 def late_reports(at: StepEvidence, usual: Mapping[str, float]) -> Iterator[CheckResult]:
-    """Yield hosts whose load generator reported late: it, or all its workers, did not run.
+    """Yield hosts whose load generator reported late because it, or one of its workers, was
+    stopped.
 
     `usual`: I/Os per second of each host.
     """
@@ -159,7 +162,9 @@ def _lateness_s(pace: Pace, late: Late) -> float:
 
 
 def _longest_usual_s(at: StepEvidence, host: str, rate: float) -> float:
-    """Return how long the load generator usually waits for one I/O: its p99, or by Little's law."""
+    """Return the longest usual wait for one I/O in seconds: p99, plus several mean waits by
+    Little's law.
+    """
     kind = at.run.plan.latency_kind_of(at.step)
     tails = [
         shown_percentile(latency_of(result, name, kind), 99.0)

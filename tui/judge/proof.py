@@ -11,6 +11,7 @@ from msgspec.structs import asdict
 from tui.judge.severity import UnknownError
 from tui.metrics.registry import MIXED, direction
 from tui.metrics.repeat import relative_ci
+from tui.metrics.units import plural
 from tui.model.operands import Clause, clause
 from tui.model.problem import UsageError
 from tui.model.search import (
@@ -34,7 +35,10 @@ if TYPE_CHECKING:
 
 
 def cluster_rates(series: SeriesRecord | None) -> list[float]:
-    """Return total IOPS over all hosts and directions per second, without unknown seconds."""
+    """Return the total IOPS over all hosts and directions in each known second.
+
+    Raises UnknownError without a time series.
+    """
     if series is None:
         raise UnknownError("samples")
     columns = [
@@ -165,7 +169,7 @@ def spread_of(steps: Sequence[StepRecord], ratio: float | None) -> float | None:
 def _window_ci(rates: Sequence[float]) -> float | None:
     """Return the relative confidence interval of a mean rate; None for too few seconds.
 
-    Uses windows, because neighbouring seconds are correlated.
+    Uses means of windows if there are enough seconds, because neighbouring seconds are correlated.
     """
     if len(rates) < LEAST_SECONDS:
         return None
@@ -198,11 +202,14 @@ def question_about(record: RunRecord, plan: Plan, step: int | None = None) -> Pr
     bottleneck = shown.bottleneck
     if bottleneck is None:
         raise UsageError(
-            f"{record.run_id}: {shown.name}: bottleneck unknown: no telemetry of its hosts"
+            f"{record.run_id}: {shown.name}: bottleneck unknown: no telemetry from its hosts"
         )
     tried = experiments(bottleneck.kind, plan.steps[shown.index], cores(record))
     if not tried:
-        why = "one client with more workers than cores: testing this requires more clients"
+        why = (
+            "its only client has too few cores for its workers, or an unknown number; test on two"
+            " or more clients"
+        )
         raise UsageError(f"{record.run_id}: {shown.name}: {why}")
     return ProofQuestion(
         record.run_id,
@@ -221,7 +228,8 @@ def chosen(record: RunRecord, step: int | None) -> StepRecord:
     """
     if step is not None:
         if not 0 <= step < len(record.steps):
-            raise UsageError(f"{record.run_id} has no step {step + 1}; it has {len(record.steps)}")
+            known = plural(len(record.steps), "step")
+            raise UsageError(f"{record.run_id} has no step {step + 1}; it has {known}")
         if record.steps[step].warmup:
             raise UsageError(
                 f"{record.run_id}: step {step + 1} only prepares the storage; its figures do"
@@ -240,7 +248,7 @@ def chosen(record: RunRecord, step: int | None) -> StepRecord:
         raise UsageError(f"{record.run_id}: {told}")
     known = [each for each in alone if each.bottleneck is not None]
     if not known:
-        raise UsageError(f"{record.run_id}: bottleneck unknown: its hosts have no telemetry")
+        raise UsageError(f"{record.run_id}: bottleneck unknown: no telemetry from its hosts")
     return known[0]
 
 

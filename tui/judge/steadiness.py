@@ -139,7 +139,10 @@ def warm_up(at: StepEvidence) -> Iterator[CheckResult]:
 @step_check(
     "missing-samples",
     "Seconds without samples",
-    rule=f"at most {units.share(MISSING)} of each host's seconds have no sample",
+    rule=(
+        f"at most {units.share(MISSING)} of each host's seconds (or one second, if that is more)"
+        " have no sample"
+    ),
     advice=(
         "Check the connection to the host and its load. Totals are complete; the time series"
         " is not."
@@ -169,7 +172,9 @@ def missing_seconds(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _gaps(series: SeriesRecord) -> dict[str, int]:
-    """Return the seconds without samples between the first and the last sample, by host."""
+    """Return, by host, the number of seconds without a sample between the first and the last
+    sample.
+    """
     found: dict[str, int] = {}
     for column in series.columns:
         known = [second for second, value in enumerate(column.iops) if value is not None]

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
         @property
         def code(self) -> str | None:
-            """Which of the check's texts."""
+            """Code of one of the check's texts; None in records of older versions."""
 
         @property
         def operands(self) -> Mapping[str, Any]:

@@ -84,9 +84,9 @@ def _check_whole(run_dir: Path) -> None:
 
 
 def _head(run_dir: Path) -> _DerivedHead:
-    """Return the head of the record; empty if there is no record or it must be rebuilt.
+    """Return the head of the record; empty if there is no record or it is damaged.
 
-    Raises BenchtuiError if it is not a regular file.
+    Raises BenchtuiError if it cannot be read.
     """
     path = run_dir / RECORD_FILE
     try:
@@ -139,7 +139,7 @@ def add_proof(run_dir: Path, record: RunRecord) -> None:
     if proves is None or not is_run_dir(about):
         return
     if is_running(about):
-        raise BenchtuiError("it is still running")
+        raise BenchtuiError(f"{about.name} is still running; the result cannot be added to it")
     if not is_whole(record) and has_other_proof(about, proves.step, run_dir.name):
         return
     add_events(about, [BottleneckProved(t=0.0, result=judged(proves, record.steps, run_dir.name))])

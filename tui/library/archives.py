@@ -277,8 +277,8 @@ class Deflated(io.RawIOBase):
 class Inflated(io.RawIOBase):
     """Content of a gzip file that must be exactly one complete stream.
 
-    Reads small pieces and verifies the checksum last, so that damage is found where it is and the
-    damaged file can be named. Raises zlib.error, EOFError.
+    Damage is searched for in small pieces, and the checksum is verified last, so that the damaged
+    file can be named. Raises zlib.error, EOFError.
     """
 
     def __init__(self, stored: IO[bytes]) -> None:

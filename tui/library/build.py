@@ -16,6 +16,7 @@ from tui.judge.check import RunEvidence, StepEvidence
 from tui.judge.proof import proof_record
 from tui.library.seal import was_judged_since
 from tui.library.summary import summary_of, write_summary
+from tui.metrics.units import plural
 from tui.model.event import ALLOCATION_ENDED, ONLY_SAMPLES, RunResumed
 from tui.model.host_record import HostRecord
 from tui.model.plain_data import format_utc, parse_utc, plain
@@ -380,10 +381,10 @@ def _messages(run: RunState) -> list[MessageRecord]:
         for each in run.messages.first
     ]
     if run.unreadable:
-        text = f"{run.unreadable} journal lines are unreadable and ignored"
+        text = f"{plural(run.unreadable, 'unreadable journal line')} ignored"
         kept.append(MessageRecord(t_s=run.t, severity="warning", host=None, text=text))
     if run.messages.dropped:
-        text = f"{run.messages.dropped} more messages in the journal"
+        text = f"{plural(run.messages.dropped, 'more message')} in the journal"
         kept.append(MessageRecord(t_s=run.t, severity="info", host=None, text=text))
     return kept
 

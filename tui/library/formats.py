@@ -48,7 +48,7 @@ def _is_same(one: ImportedOutput, other: ImportedOutput) -> bool:
 
 
 def _compared(output: ImportedOutput, others: Sequence[ImportedOutput]) -> ImportedOutput:
-    """Return an output with the figures that another format contradicts."""
+    """Return an output, with contradictions for the figures that differ in another format."""
     mark = output.mark
     for other in others:
         its = other.mark

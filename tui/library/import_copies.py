@@ -19,7 +19,7 @@ def _fingerprint(host: str, output: ImportedOutput) -> Fingerprint | None:
 
 
 def copies_of(runs: Sequence[KeptRun]) -> list[list[CopyRecord]]:
-    """Return the results of each run that are copies of one in another."""
+    """Return, for each run, the results that are copies of one in another run."""
     copies: list[list[CopyRecord]] = [[] for _ in runs]
     found = [
         (at, step, each)

@@ -12,7 +12,7 @@ from tui import workloads
 from tui.library.formats import without_copies
 from tui.library.import_sources import ImportSource, impossible
 from tui.model.event import Sample
-from tui.model.problem import Problem, UsageError
+from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.workloads.base import Format, ImportedOutput, KeptFile, KeptLog, KeptRun
 from tui.workloads.foreign import formats
 
@@ -52,8 +52,7 @@ def dateless(stem: str) -> str:
 
 
 def nights(names: Sequence[str], hosts: Sequence[str] = ()) -> list[list[int]]:
-    """Return the indices of files that belong to one run; several files of a host are separate
-    runs.
+    """Return, for each run, the indices of its files; several files of a host are separate runs.
 
     Files belong to one host if their names differ only by date, or if `hosts` (one per file) says
     so. If all hosts have the same number of files, each night is a run; otherwise all files are one
@@ -73,7 +72,7 @@ def _without_date(name: str) -> str:
     return f"{path.parent}/{dateless(path.stem)}{path.suffix}"
 
 
-PROSE = "; figures in prose: benchtui baselines"
+PROSE = "; for figures in prose, see benchtui baselines"
 DAMAGED = (
     ValueError,
     ArithmeticError,
@@ -93,8 +92,9 @@ def readers(tool: str | None) -> list[Format]:
     known: list[Format] = [*workloads.every(), *formats()]
     found = [reader for reader in known if tool in (None, reader.name)]
     if not found:
+        names = [reader.name for reader in known]
         raise UsageError(
-            f"--tool {tool} is unknown; known: {', '.join(reader.name for reader in known)}"
+            f"--tool {tool} is unknown{did_you_mean(tool or '', names)}; known: {', '.join(names)}"
         )
     return found
 

@@ -513,7 +513,9 @@ def read_again(run_dir: Path, record: RunRecord) -> tuple[int, RunRecord]:
     """
     how, artefacts = record.provenance.imported, record.provenance.artefacts
     if how is None or len(how.names) != len(artefacts):
-        raise UsageError(f"{record.run_id}: the record does not say how its files were read")
+        raise UsageError(
+            f"{record.run_id}: the record does not say how its files were read; import them again"
+        )
     with within(ImportBudget()):
         return _made_again(run_dir, record, how)
 

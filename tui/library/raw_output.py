@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from tui import workloads
 from tui.journal.raw import readable
 from tui.journal.reader import read_events
+from tui.metrics.units import plural
 from tui.model.dense import as_kept
 from tui.model.event import (
     DirectionResult,
@@ -144,13 +145,13 @@ def _of_samples(again: list[Sample], kept: list[Sample], where: str) -> Iterator
     for sample in other[:SHOWN_SAMPLES]:
         yield f"{where}: the journal's sample at {sample.t:.1f} s is not in the raw output"
     if len(other) > SHOWN_SAMPLES:
-        yield f"{where}: and {len(other) - SHOWN_SAMPLES} more samples"
+        yield f"{where}: and {plural(len(other) - SHOWN_SAMPLES, 'more sample')}"
     if (missing := len(again) - len(kept)) > 0:
-        yield f"{where}: {missing} samples of the raw output are not in the journal"
+        yield f"{where}: {plural(missing, 'sample')} in the raw output, but not in the journal"
 
 
 def _alike(sample: Sample) -> Sample:
-    """Return a sample without its time of arrival, its histograms as the journal keeps them now."""
+    """Return a sample without its time of arrival, with histograms in the journal's present form."""
     return as_kept(replace(sample, t=0.0))
 
 

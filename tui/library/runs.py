@@ -416,7 +416,9 @@ class RunStore:
         return places
 
     def check_ours(self, run_dir: Path) -> None:
-        """Raise UsageError for a run of another user, which can be read but not changed."""
+        """Raise UsageError for a run that can be read but not changed: in a shared directory, or
+        another user's.
+        """
         if self.is_of_others(run_dir):
             whose = owner_of(str(run_dir)) or "another user"
             raise UsageError(

@@ -1,8 +1,8 @@
 """Seal of a run: checksums of its files at the end of the engine, signed with this machine's key.
 
 It covers the plan, the raw output and the journal up to that moment, so later notes leave it
-intact. In the record, it covers the verdict and the names of the findings; `runs verify` rebuilds
-the rest.
+intact. In the record, it covers the verdict and the names and severities of the findings; `runs
+verify` rebuilds the rest.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ NOT_AS_SEALED = "seal missing, or verdict or findings differ from it; see runs v
 
 def was_judged_since(run_dir: Path, record: bytes) -> bool:
     """Return whether verdict or findings of a record differ from the seal, or a run that an engine
-    finished here has no seal any more.
+    finished here no longer has a seal.
 
     True for an unreadable seal. Does not verify the signature, because every screen calls this;
     `runs verify` does.

@@ -158,7 +158,7 @@ def parse_tags(words: Sequence[str]) -> dict[str, str]:
         ):
             raise UsageError(
                 f"{word!r} is not a tag; expected NAME or NAME=VALUE, the name without spaces,"
-                " commas, quotes or colons"
+                f" commas, quotes or colons, at most {LONGEST_TAG} characters in all"
             )
         tags[name] = value
     return tags
@@ -186,7 +186,7 @@ class RunSummary(Struct, gc=False):  # no cycles, and lists are long
 
     `duration_s` of a live run is the time until now. `checks` are the names of the checks that ran;
     None if not judged, or written by a version that did not store them. `directory` and `owner` are
-    set for another user's run; `problem` is why a run cannot be read.
+    set for runs in shared directories; `problem` is why a run cannot be read.
     """
 
     run_id: str
@@ -552,7 +552,7 @@ ORDERS: dict[str, Order] = {
 
 
 def ordered(runs: Sequence[RunSummary], name: str, *, reverse: bool = False) -> list[RunSummary]:
-    """Return runs in the order of this name in `ORDERS`; equal ones stay latest first. Raises
+    """Return runs in the order of this name in `ORDERS`; equal ones keep their order. Raises
     KeyError.
     """
     order = ORDERS[name]

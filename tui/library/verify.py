@@ -221,7 +221,7 @@ def _contradicted_caches(run_dir: Path) -> Iterator[str]:
         found[INDEX_FILE] = contradicted_fields(run_dir, indexed)
     for name, fields in found.items():
         if fields:
-            yield f"{name}: {', '.join(fields)} differ from {RECORD_FILE}; remove this cache"
+            yield f"{name}: differs from {RECORD_FILE} in {', '.join(fields)}; remove this cache"
 
 
 def _as_run(run_dir: Path, plan: Plan) -> Plan:
@@ -337,7 +337,7 @@ def _compare_values(kept: dict[str, Any], derived: RunRecord, found: Verified) -
     found.differs += differences(kept, again, reworded=reworded)
     if reworded:
         found.notes.append(
-            f"{plural(len(reworded), 'text')} of version {version} are worded differently by"
+            f"{plural(len(reworded), 'text')} of version {version} worded differently by"
             f" {tui.__version__}, with equal numbers: {', '.join(reworded[:SHOWN_TEXTS])}"
         )
 

@@ -49,7 +49,7 @@ def _fits(where: str) -> Text:
         asked = f"{units.share(share)} of the I/Os go to {units.size(hot_bytes)} of"
         asked = f"{asked} {units.size(whole_bytes)}{f' ({skew})' if skew else ''}"
         size = f" ({units.size(memory_bytes)})" if memory_bytes else ""
-        return f"{asked}, {times:.0f} per touched block: they fit in {where}{size}"
+        return f"{asked}, {times:.0f} per touched block: the hot blocks fit in {where}{size}"
 
     return text
 
@@ -58,10 +58,12 @@ FILES = "{files_bytes:size} of files, {memory_bytes:size} of memory"
 DATA: dict[str, dict[str, Text]] = {
     "precondition": {
         "skipped": "measured without the profile's preconditioning: skipped at launch",
-        "too-few": "steady state unknown after {rounds:rounds}: too few for a window of {window}",
+        "too-few": (
+            "steady state unknown after {rounds:rounds}: too few for a window of {window:rounds}"
+        ),
         "too-few-planned": (
             "steady state unknown: not steady after {rounds:rounds}, too few for a window of"
-            " {window}"
+            " {window:rounds}"
         ),
         "not-steady": (
             "not steady after {rounds} rounds: range {range:share1} (max {most_range:share}),"
@@ -111,8 +113,8 @@ DATA: dict[str, dict[str, Text]] = {
             " {planned})"
         ),
         "touched": (
-            "the job file was changed on {hosts:names} after it was sent, and is as planned again:"
-            " the load may have read another one"
+            "the job file was changed on {hosts:names} after it was sent, then restored: the load"
+            " may have read the changed one"
         ),
         "replaced": replaced,
         "preloaded": preloaded,

@@ -78,7 +78,7 @@ FIGURES: dict[str, dict[str, Text]] = {
         ),
         "order": order,
         "mean-outside": (
-            "{at:of}: {kind}: mean {mean_ns:latency} is outside minimum and maximum"
+            "{at:of}: {kind}: mean {mean_ns:latency} is not between minimum and maximum"
             " (limit {limit_ns:latency})"
         ),
         "mean-off": (
@@ -121,7 +121,7 @@ FIGURES: dict[str, dict[str, Text]] = {
         ),
         "ends": "minimum rate {low:.6g} is above the maximum {high:.6g}",
         "mean-outside": (
-            "mean rate {mean:.6g} is outside minimum {low:.6g} and maximum {high:.6g}"
+            "mean rate {mean:.6g} is not between minimum {low:.6g} and maximum {high:.6g}"
         ),
         "mean": f"{{count}} {RATES} cannot have a mean of {{mean:.6g}}",
         "deviation-below": (

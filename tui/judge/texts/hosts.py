@@ -90,8 +90,8 @@ HOSTS: dict[str, dict[str, Text]] = {
     },
     "never-together": {
         "never": (
-            "the hosts never measured at the same time: the total adds loads that did not run"
-            " together"
+            "the hosts never all measured at the same time: the total adds up loads that did not"
+            " run together"
         )
     },
     "stall": {

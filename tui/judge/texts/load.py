@@ -29,7 +29,7 @@ LOAD: dict[str, dict[str, Text]] = {
         "swept": "{quote}; points that differ only in {axes:all} are the same load",
     },
     "offered-rate": {
-        "iops": "{of:job}: achieved {reached:iops} of {offered:iops} offered ({share:share})",
+        "iops": "{of:job}: achieved {reached:iops} of {offered:iops} IOPS offered ({share:share})",
         "bandwidth": (
             "{of:job}: achieved {reached:bandwidth} of {offered:bandwidth} offered ({share:share})"
         ),
@@ -46,13 +46,15 @@ LOAD: dict[str, dict[str, Text]] = {
     },
     "slat": {
         "submission": (
-            "clat excludes the submission wait: {direction} slat mean {slat_ns:latency} of"
+            "clat excludes the submission wait: {direction} mean slat {slat_ns:latency}, mean lat"
             " {lat_ns:latency}"
         )
     },
     "sync": {
-        "queue": "{share:share} of the queue holds syncs, mean {mean_ns:latency}",
-        "workers": ("{share:share} of the workers' time is spent in syncs, mean {mean_ns:latency}"),
+        "queue": "syncs hold {share:share} of the queue, mean latency {mean_ns:latency}",
+        "workers": (
+            "syncs take {share:share} of the workers' time, mean latency {mean_ns:latency}"
+        ),
     },
     "few-samples": {
         "few": "{direction}: {ios:exact} I/Os are too few for p{percentile:g} and above"
@@ -61,7 +63,7 @@ LOAD: dict[str, dict[str, Text]] = {
         "failed": "the load generator failed: {wrong}",
         "errors": errors,
         "exit-code": "exit code {exit_code}",
-        "failed-ios": "{ios} failed I/Os",
+        "failed-ios": "failed I/Os: {ios}",
         "reported": "{quote}",
         "short-ios": "{host}: {ios} short or dropped {direction} I/Os",
     },

@@ -58,7 +58,7 @@ OBSERVED: dict[str, dict[str, Text]] = {
         "throttled": throttled,
         "thread": "a thread of the load uses {percent:.0f} % of a core",
         "thread-left": f"a thread of the load uses {{percent:.0f}} % of a core{LEFT}",
-        "interrupts": "a core spends {percent:.0f} % in soft interrupts",
+        "interrupts": "a core spends {percent:.0f} % of the time in soft interrupts",
         "allowed": "the load uses {percent:.0f} % of the {cpus:g} allowed CPUs",
     },
     "network": {
