@@ -120,7 +120,7 @@ async def test_a_load_curve_fills_on_live_with_its_knee_and_what_is_offered_now(
         await app.tick(pilot, maker)
         shown = app.text_of("#live-search")
         assert "Search load curve" in shown and "8 of 11 points" in shown
-        assert "at most 61.0k IOPS" in shown and "knee at 3" in shown
+        assert "maximum 61.0k IOPS" in shown and "knee at 3" in shown
         assert re.search(
             r"now    offered 12\.2k IOPS \(curve\)  0:0\d of 0:10  12\.\dk done  p99 \d+ µs", shown
         )

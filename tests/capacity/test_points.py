@@ -110,7 +110,7 @@ def test_offered_rate_that_is_not_done_breaks_the_limits() -> None:
     point = judge(SEARCH, Offer(1000.0, 10.0), PointData(0, results(seconds), seconds, 2))
     short = clause("not-achieved", job="", iops=pytest.approx(900.0), offered_iops=1000.0)
     assert (point.verdict, point.why) == ("breaks", short)
-    assert search_text(point.why) == "900 of 1.00k IOPS done"
+    assert search_text(point.why) == "achieved 900 of 1.00k IOPS offered"
 
 
 def test_errors_beyond_their_limit_break_it() -> None:
@@ -286,4 +286,4 @@ def test_one_job_of_several_that_falls_behind_breaks_a_point_that_is_whole_in_al
         did = {"readers": 1000.0 - writers, "writers": writers}
         point = judge(SEARCH, offer, PointData(0, results(seconds), seconds, 2, jobs=did))
         assert point.verdict == verdict
-    assert search_text(point.why) == "job writers: 0 of 10 IOPS done"
+    assert search_text(point.why) == "job writers: achieved 0 of 10 IOPS offered"

@@ -366,7 +366,7 @@ def test_a_curve_that_ran_out_of_points_says_which_shares_it_lacks(tmp_path: Pat
 def test_a_load_curve_has_its_maximum_and_its_knee(tmp_path: Path) -> None:
     made = build_record(curve_in(tmp_path).run_dir)
     assert made.headline is not None
-    assert told_headline(made).startswith("at most 61.0k IOPS")
+    assert told_headline(made).startswith("maximum 61.0k IOPS")
     assert "knee at 3" in told_headline(made)
 
 

@@ -357,7 +357,7 @@ def test_import_writes_where_it_is_told(home: Path, capsys: Captured, tmp_path: 
     assert target.read_text().startswith("# Imported from Seq.fio\nprofile: my/seq\n")
     assert target.stat().st_mode & 0o777 == 0o600
     code, out, err = run(capsys, "profiles", "import", file, "-o", str(target))
-    assert (code, out, err) == (2, "", f"benchtui: {target} exists; nothing was overwritten\n")
+    assert (code, out, err) == (2, "", f"benchtui: {target} exists; choose another file with -o\n")
     assert run(capsys, "profiles", "import", file, "-o", "-")[1] == target.read_text()
 
 

@@ -109,7 +109,7 @@ def test_what_was_said_is_taken_back(runs: Path, capsys: pytest.CaptureFixture[s
     [
         (["tag", OLD, "=x"], "'=x' is not a tag"),
         (["tag", OLD, "a b"], "'a b' is not a tag"),
-        (["tag", OLD, "--remove", "nope"], f"{OLD} has no tag 'nope': lab=a"),
+        (["tag", OLD, "--remove", "nope"], f"{OLD} has no tag 'nope'; its tags: lab=a"),
         (["rename", OLD, "x" * 201], "a title must be one line of at most 200 characters"),
         (["rename", OLD, "a\x1b[2J"], "a title must be one line of at most 200 characters"),
         (["star", OLD, "nope"], "no run 'nope'"),

@@ -201,7 +201,7 @@ def test_ctrl_c_keeps_what_is_whole_and_says_how_to_continue(
     finally:
         process.kill()
     assert process.returncode == 130, err
-    assert "interrupted; 1 of A and 1 of B kept" in err and "--name mine" in err
+    assert "interrupted; 1 run of A and 1 run of B kept" in err and "--name mine" in err
     told = json.loads(out)
     assert told["answer"] == "interrupted"
     assert told["runs"] == {"A": ["20260101T000000Z-x"], "B": ["20260102T000000Z-x"]}
@@ -227,7 +227,7 @@ def test_a_sweep_is_refused_with_an_alternative(
 
 
 @pytest.mark.parametrize(("words", "said"), [
-    (["--set-b", "rate=300"], "the sides are the same"),
+    (["--set-b", "rate=300"], "both sides have the same settings"),
     (["--set-b", "rate=200", "--detect", "much"], "--detect much: expected a percentage"),
     (["--set-b", "rate=200", "--within", "soon"], "--within:"),
     (["--set-b", "rate=200", "--repeat", "3"], "--repeat cannot be used with ab"),

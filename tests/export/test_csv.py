@@ -188,7 +188,7 @@ def test_several_files_go_to_no_file(
 ) -> None:
     (tmp_path / "taken").write_text("mine")
     assert main(["export", str(plain.run_dir), "csv", "-o", str(tmp_path / "taken")]) == 2
-    assert "use a directory" in capsys.readouterr().err
+    assert "name a directory" in capsys.readouterr().err
     assert (tmp_path / "taken").read_text() == "mine"
 
 

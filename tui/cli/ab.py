@@ -108,7 +108,7 @@ class AbTest:
 
     @property
     def fits(self) -> int:
-        """Number of runs of both sides together that still fit into the time budget."""
+        """Number of runs of both sides together that fit into the time budget."""
         return int(self.within_s / (self.load_s + OVERHEAD_S)) // 2 * 2
 
     @property
@@ -152,7 +152,9 @@ def experiment_of(args: argparse.Namespace) -> AbTest:
             )
     sets = [pairs(args.set_a, "--set-a"), pairs(args.set_b, "--set-b")]
     if sets[0] == sets[1]:
-        raise UsageError("the sides are the same: --set-a NAME=VALUE, --set-b NAME=VALUE")
+        raise UsageError(
+            "both sides have the same settings; use --set-a NAME=VALUE or --set-b NAME=VALUE"
+        )
     within_s = seconds_of(args.within)
     name = args.name or f"ab-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
     given = {"A": args.set_a, "B": args.set_b}
@@ -180,11 +182,13 @@ def side_args(
 
 
 def share_of(text: str) -> float:
-    """Return a share above 0, given as 5% or 0.05. Raises UsageError."""
+    """Return a share above 0 and below 1, given as 5% or 0.05. Raises UsageError."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?) *(%?)", text.strip())
     share = float(found[1]) / (100 if found[2] else 1) if found else 0.0
     if not 0 < share < 1:
-        raise UsageError(f"--detect {text}: expected a percentage such as 5%")
+        raise UsageError(
+            f"--detect {text}: expected a percentage above 0% and below 100%, such as 5%"
+        )
     return share
 
 
@@ -300,7 +304,9 @@ def is_undecided(found: InterimLook | None) -> bool:
 
 def interrupted(experiment: AbTest, found: InterimLook | None) -> int:
     """Print how to continue an interrupted test; return the exit code."""
-    whole = " and ".join(f"{len(experiment.records[side])} of {side}" for side in "AB")
+    whole = " and ".join(
+        f"{units.plural(len(experiment.records[side]), 'run')} of {side}" for side in "AB"
+    )
     say(f"interrupted; {whole} kept; to continue, repeat the command with --name {experiment.name}")
     if experiment.as_json:
         print(document(experiment, found, "interrupted"))
@@ -334,7 +340,7 @@ def one_run(experiment: AbTest, side: str) -> tuple[int, RunRecord | None]:
     code = followed(run_dir)
     record = load_record(run_dir) if code != INTERRUPTED else None
     if record is None or code != 0:
-        say(f"run {run_dir.name} exited with {code} and does not count")
+        say(f"run {run_dir.name} exited with code {code} and does not count")
         return code, None
     experiment.records[side].append(record)
     return code, record

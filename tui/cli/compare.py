@@ -139,9 +139,10 @@ def show_charts(found: Comparison) -> None:
 def exit_code(
     found: Comparison, judged: Sequence[JudgedCriterion], *, allow_undecided: bool = False
 ) -> int:
-    """Return 1 if B is worse, 0 if not, 3 if not comparable or inconclusive.
+    """Return 1 if B is worse or a threshold is broken, 0 if not, 3 if not comparable or
+    inconclusive.
 
-    Worse takes precedence. 3 is also returned for thresholds that could not be judged. With
+    1 takes precedence. 3 is also returned for thresholds that could not be judged. With
     `allow_undecided`, inconclusive is 0.
     """
     from tui.analysis.criteria import UNJUDGED

@@ -236,7 +236,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run the checks; return 1 if a check fails that every run needs."""
+    """Run the checks; return 1 if a check that every run depends on fails."""
     checks = examine(Surroundings.here())
     failed = any(check.status == "fail" for check in checks)
     if args.json:

@@ -160,7 +160,7 @@ def open_files(_: Surroundings) -> DoctorCheck:
         return DoctorCheck(
             "open files",
             "warn",
-            f"limit {most}: too low for about 100 hosts",
+            f"limit {most}: {FILES_MINIMUM} or more recommended, which suffices for 256 hosts",
             f"ulimit -Hn {FILES_MINIMUM}",
         )
     return DoctorCheck(

@@ -193,7 +193,7 @@ def listed_hosts(args: argparse.Namespace) -> list[tuple[HostAddress, Origin]]:
 
 
 def check_all(args: argparse.Namespace) -> int:
-    """Check hosts and print the result; return 3 if a host is unfit for any load."""
+    """Check hosts and print the result; return 3 unless all are ready."""
     from tui.engine.preflight.host_check import check_hosts
     from tui.engine.preflight.programs import caveats_of
 
@@ -419,7 +419,10 @@ async def _sweep(
         say(f"benchtui: {error}")
     ours = [leftover for leftover in found if args.run or not leftover.live]
     if len(ours) < len(found):
-        say("running load is left alone: use benchtui stop RUN, or hosts sweep --run RUN")
+        say(
+            "load that is still running was left alone; to end it: benchtui stop RUN, or hosts"
+            " sweep --run RUN"
+        )
     if not ours:
         say("nothing to sweep")
         return UNFIT if errors else ALL_GOOD

@@ -358,7 +358,7 @@ def importer(file: Path, tool: str | None, text: str) -> Workload:
         fitting = [found for found in fitting if found.is_job(text)] or fitting
     if len(fitting) != 1:
         known = "|".join(each.name for each in fitting)
-        raise UsageError(f"{file}: which load generator? use --tool {known}")
+        raise UsageError(f"{file}: load generator not identified; use --tool {known}")
     return fitting[0]
 
 
@@ -384,7 +384,7 @@ def write_imported(
         *(output.with_stem(f"{output.stem}-{number}") for number in range(1, len(profiles))),
     ]
     if there_ := next((path for path in paths_ if path.exists()), None):
-        raise UsageError(f"{there_} exists; nothing was overwritten")
+        raise UsageError(f"{there_} exists; choose another file with -o")
     for path, (_, text) in zip(paths_, profiles, strict=True):
         write_new(path, with_modeline(text, path, catalogue.user_dir))
     return paths_

@@ -151,7 +151,7 @@ def add_all(parser: argparse.ArgumentParser) -> None:
     add(
         "--prove-bottleneck",
         action="store_true",
-        help="after the run, confirm the bottleneck with a counter-experiment",
+        help="after the run, test the bottleneck with a counter-experiment",
     )
     add("--prove-limiter", action="store_true", dest="prove_bottleneck", help=argparse.SUPPRESS)
     add(
@@ -267,7 +267,7 @@ def run_profile(args: argparse.Namespace, choice: SearchChoice) -> int:
 def watched(args: argparse.Namespace, run_dir: Path) -> int:
     """Follow a run to its end and print its result; return its exit code.
 
-    If asked, also run the counter-experiment that confirms the bottleneck.
+    If asked, also run the counter-experiment that tests the bottleneck.
     """
     from tui.cli.shared.progress import INTERRUPTED, followed, print_result, watch, watch_streamed
 

@@ -106,7 +106,7 @@ def tag_run(args: argparse.Namespace, store: RunStore) -> int:
     summary = summarize(run_dir)
     tags = dict(summary.tags) if summary is not None else {}
     if unknown := next((name for name in args.remove if name not in tags), None):
-        known = f"{did_you_mean(unknown, tags)}: {tags_text(tags)}" if tags else ""
+        known = f"{did_you_mean(unknown, tags)}; its tags: {tags_text(tags)}" if tags else ""
         raise UsageError(f"{run_dir.name} has no tag '{unknown}'{known}")
     kept = {name: value for name, value in tags.items() if name not in args.remove}
     kept |= parse_tags(args.tags)
@@ -191,7 +191,7 @@ def add_resuming(actions: Actions) -> None:
     resume.set_defaults(do=resume_run)
     add_json(resume)
     prove = actions.add_parser(
-        "prove", help="confirm a run's bottleneck with a short counter-experiment"
+        "prove", help="test a run's bottleneck with a short counter-experiment"
     )
     prove.add_argument("run", metavar="RUN", help=RUN_HELP)
     prove_arguments(prove)
@@ -273,7 +273,9 @@ def check_held(run_dir: Path) -> None:
     if is_running(run_dir):
         raise UsageError(f"run {run_dir.name} is still running")
     if not read_history(run_dir / JOURNAL_FILE).uncollected(load_plan(run_dir)):
-        raise UsageError(f"run {run_dir.name} has already finished")
+        raise UsageError(
+            f"run {run_dir.name} has already finished; nothing is left to collect on its hosts"
+        )
 
 
 def resume_run(args: argparse.Namespace, store: RunStore) -> int:
@@ -298,10 +300,7 @@ def resume_run(args: argparse.Namespace, store: RunStore) -> int:
 
 
 def prove_run(args: argparse.Namespace, store: RunStore) -> int:
-    """Confirm a run's bottleneck by a counter-experiment.
-
-    It is a new run on the same hosts and files.
-    """
+    """Test a run's bottleneck by a counter-experiment, a new run on the same hosts and files."""
     from tui.cli.shared.experiments import run_proof
 
     return run_proof(args, run_on_own_hosts(store, args.run))

@@ -41,9 +41,9 @@ def write_run_files(
 
 
 def command_text(record: RunRecord) -> str:
-    """Return a shell script that repeats a run.
+    """Return a shell script that repeats a run; for an imported run, comments only.
 
-    Its comments say where the exact plan is.
+    The comments say where the exact plan is, or which commands were found in the output.
     """
     from tui.export.copies import command_line
 

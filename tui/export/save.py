@@ -65,7 +65,7 @@ def export(source: ExportSource, name: str, where: str | None) -> list[Path]:
     if target.is_file():
         raise UsageError(
             Problem(
-                f"{name} writes {len(files)} files for this run: use a directory", file=str(target)
+                f"{name} writes {len(files)} files for this run; name a directory", file=str(target)
             )
         )
     return [_write(target / file.path, file) for file in files]

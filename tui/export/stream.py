@@ -48,7 +48,7 @@ class Sink(Protocol):
 def sink_of(target: str, say: Say, patient: Patient) -> Sink:
     """Return the sink for a target: an HTTP address, a path, or ``-`` for standard output.
 
-    Raises UsageError. `say` is called once if an address does not answer; the sink retries while
+    Raises UsageError. `say` is called each time an address stops answering; the sink retries while
     `patient` returns true.
     """
     if target in ("", "-"):

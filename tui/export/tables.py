@@ -233,7 +233,7 @@ def _moved(
 
 
 def _nodes(step: StepRecord) -> int | None:
-    """Return the number of hosts of a metadata benchmark; None if unknown.
+    """Return the number of hosts of an MPI benchmark; None if unknown.
 
     It is the larger one of the tool's own number and the number of tasks: imported output has one
     task, and hosts may share a name.
@@ -304,7 +304,7 @@ def _jobs(
 
 
 def operations(record: RunRecord) -> ExportTable:
-    """Return one row per step, operation and iteration of a metadata benchmark.
+    """Return one row per step, operation and iteration of an MPI benchmark.
 
     Rows without an iteration cover all iterations; their `ops_per_s` is the mean. Only operations
     that move bytes have a bandwidth.

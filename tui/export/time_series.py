@@ -205,8 +205,8 @@ def _by_subject(
 def result_points(record: RunRecord) -> Iterator[SeriesPoint]:
     """Yield the results of a run.
 
-    There is one point per step, direction and host, or per operation of an MPI benchmark, and those
-    of a search.
+    There is one point per step, direction and host (and for all hosts together), and per operation
+    of an MPI benchmark; then the points of a search.
     """
     begun = parse_utc(record.created_utc) if record.created_utc else None
     for step in record.steps:

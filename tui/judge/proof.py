@@ -228,8 +228,8 @@ def chosen(record: RunRecord, step: int | None) -> StepRecord:
     """
     if step is not None:
         if not 0 <= step < len(record.steps):
-            known = plural(len(record.steps), "step")
-            raise UsageError(f"{record.run_id} has no step {step + 1}; it has {known}")
+            has = plural(len(record.steps), "step")
+            raise UsageError(f"{record.run_id} has no step {step + 1}; it has {has}")
         if record.steps[step].warmup:
             raise UsageError(
                 f"{record.run_id}: step {step + 1} only prepares the storage; its figures do"

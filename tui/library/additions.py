@@ -139,7 +139,7 @@ def add_proof(run_dir: Path, record: RunRecord) -> None:
     if proves is None or not is_run_dir(about):
         return
     if is_running(about):
-        raise BenchtuiError(f"{about.name} is still running; the result cannot be added to it")
+        raise BenchtuiError("the tested run is still running")
     if not is_whole(record) and has_other_proof(about, proves.step, run_dir.name):
         return
     add_events(about, [BottleneckProved(t=0.0, result=judged(proves, record.steps, run_dir.name))])

@@ -151,7 +151,7 @@ def _of_samples(again: list[Sample], kept: list[Sample], where: str) -> Iterator
 
 
 def _alike(sample: Sample) -> Sample:
-    """Return a sample without its time of arrival, with histograms in the journal's present form."""
+    """Return a sample without its time of arrival, with histograms as journals now store them."""
     return as_kept(replace(sample, t=0.0))
 
 

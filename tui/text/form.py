@@ -94,7 +94,7 @@ def worded_from(texts: Mapping[str, Text], told: CodedText | Clause | str) -> st
 
 
 def text_by_code(texts: Mapping[str, Text], code: str, operands: Mapping[str, Any]) -> str:
-    """Return a text; for a code unknown to this version, code and operands."""
+    """Return the text for a code; code and operands if this version has no text for them."""
     text = texts.get(code)
     try:
         known = {name: _told(texts, value) for name, value in operands.items()}

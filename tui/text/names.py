@@ -10,7 +10,7 @@ SHARE = re.compile(r"(\D*)(\d+)( % \D+)")
 
 
 def names_of(hosts: Sequence[str]) -> str:
-    """Return the first names and the number of remaining ones, as text."""
+    """Return up to four names, or the first three and the number of remaining ones, as text."""
     more = len(hosts) - NAMED
     if more <= 1:
         return ", ".join(hosts)
@@ -32,8 +32,8 @@ def told_of(found: Mapping[str, str], link: str = ": ") -> str:
 
 
 def told_in_range(found: Mapping[str, str]) -> str:
-    """Return texts about hosts, with different percentages merged to a range: ``h1, h2, h3 and 6
-    more: 91 to 97 % busy``.
+    """Return texts about hosts, with the percentages of more than three hosts merged into a range:
+    ``h1, h2, h3 and 6 more: 91 to 97 % busy``.
     """
     shares = {host: part for host, text in found.items() if (part := SHARE.fullmatch(text))}
     spans: dict[tuple[str, str], list[int]] = {}

@@ -23,8 +23,8 @@ def objects_text(objects: ObjectSet) -> str:
     does = " and ".join(f"{each}s" for each in objects.does)
     if not objects.names:
         return f"{does} the bucket itself"
-    many = "object" if objects.count == 1 else "objects"
-    return f"{does} {objects.count} {many} {objects.names} of {units.size(objects.size_bytes)}"
+    count, size = units.plural(objects.count, "object"), units.size(objects.size_bytes)
+    return f"{does} {count} {objects.names} of {size}"
 
 
 def changed_texts(objects: Mapping[str, Sequence[ObjectSet]]) -> list[str]:
@@ -48,7 +48,7 @@ def _left_text(store: str, sets: Sequence[ObjectsLeft]) -> str:
     bucket = ["the bucket itself"] if len(kept) < len(sets) else []
     count, size = sum(each.count for each in kept), units.size(sum(each.bytes for each in kept))
     names = some([each.names for each in kept], NAMES_SHOWN)
-    objects = [f"up to {count} objects, {size}: {names}"] if kept else []
+    objects = [f"up to {units.plural(count, 'object')}, {size}: {names}"] if kept else []
     return f"{store}: {'; '.join([*bucket, *objects])}"
 
 
@@ -59,4 +59,4 @@ def count_text(sets: Iterable[ObjectSet]) -> str:
         sum(each.count for each in kept),
         sum(each.count * each.size_bytes for each in kept),
     )
-    return f"{count} {'object' if count == 1 else 'objects'}, {units.size(total)} in total"
+    return f"{units.plural(count, 'object')}, {units.size(total)} in total"

@@ -350,9 +350,9 @@ def _cell(
 ) -> Run | None:
     """Return a cell with the dots of all curves in it, in the colour of the curve with most dots.
 
-    Curves with as many dots take turns, so that none hides another where they coincide. `by_mark`:
-    the curve's mark instead of dots, or `BOTH` if several meet. None if neither a curve nor a
-    filled area is in it.
+    Curves with equally many dots take turns, so that none hides another where they coincide.
+    `by_mark`: the curve's mark instead of dots, or `BOTH` if several meet. None if neither a curve
+    nor a filled area is in it.
     """
     here = [(cells[at], place) for place, cells in enumerate(canvas.dots) if at in cells]
     below = canvas.below.get(at, 0)

@@ -36,7 +36,7 @@ def point_text(search: Search, point: SearchPoint, number: str) -> str:
 def _figure(limit: Limit, found: MeasuredLimit) -> str:
     """Return a measured figure next to its limit: ``read p99.9 1.31 ms, limit 2.00 ms``."""
     if limit.metric == "errors":
-        return f"{found.value:.0f} errors"
+        return units.plural(round(found.value or 0.0), "error")
     kind = "mean" if limit.percentile is None else f"p{label(limit.percentile)}"
     return (
         f"{found.direction} {kind} {units.latency(found.value)},"

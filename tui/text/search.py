@@ -206,7 +206,7 @@ def headline_text(search: SearchRecord, *, so_far: bool = False) -> str:
     if search.scaling is not None:
         return scaling_text(search.scaling)
     most = (
-        f"at most {known(search.maximum_iops, 'iops')}" if search.maximum_iops is not None else ""
+        f"maximum {known(search.maximum_iops, 'iops')}" if search.maximum_iops is not None else ""
     )
     return ", ".join(
         part for part in (most, knee_text(search.knee) if search.knee is not None else "") if part

@@ -90,7 +90,7 @@ def _figure(
 def not_achieved(job: str, iops: float, offered_iops: float) -> str:
     """Return how much of an offered rate was achieved."""
     of_job = f"job {job}: " if job else ""
-    return f"{of_job}{units.iops(iops)} of {units.iops(offered_iops)} IOPS done"
+    return f"{of_job}achieved {units.iops(iops)} of {units.iops(offered_iops)} IOPS offered"
 
 
 def slow_ios(limit: str, direction: str, ios: int, share: float) -> str:
@@ -144,7 +144,7 @@ POINTS: dict[str, Text] = {
     # why it was ended early
     "slow-ios": slow_ios,
     "slow-mean": slow_mean,
-    "overdue": "{ios:iops} I/Os overdue, and growing",
+    "overdue": "{ios:iops} I/Os overdue, and their number is growing",
     # latency from intended start
     "within-a-second": (
         "computed from completions per second: a stall followed by catch-up within the same"
@@ -219,7 +219,7 @@ def settings_not_tried(settings: Sequence[Setting], implied: bool) -> str:
 def higher_load(heavier: Sequence[str]) -> str:
     """Return how to offer more load: options for another search, if the profile suggests any."""
     options = [" ".join(f"--over {word}" for word in words.split()) for words in heavier]
-    how = "more jobs, depth or hosts"
+    how = "use more jobs, a higher queue depth or more hosts"
     if options:
         how = (
             f"repeat with {', or with '.join(options)} (in the app r on Runs, then over:"
@@ -258,7 +258,7 @@ ANSWERS: dict[str, Text] = {
     ),
     "drift": "drift: latency rose while the load was held; a longer load may exceed the limits",
     "exceeded-later": lambda at_s: (
-        f"from {units.span(at_s)} of the hold, most seconds exceeded a limit"
+        f"after {units.span(at_s)} of the hold, most seconds exceeded a limit"
     ),
     "can-be-missed": can_be_missed,
     # contradictions
@@ -287,7 +287,7 @@ CURVES: dict[str, Text] = {
     ),
     "few-host-counts": "{counts} host counts: too few to fit the law's three unknowns",
     "three-points": "three points for three unknowns: the fit cannot be checked",
-    "no-maximum": "no maximum: no measurable cost of more hosts",
+    "no-maximum": "no maximum: adding hosts has no measurable cost",
     "maximum-too-far": "the maximum is too far beyond {hosts} hosts to estimate",
     "several": "{texts:lines}",
 }

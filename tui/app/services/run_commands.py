@@ -110,7 +110,7 @@ def resume(screen: StepScreen, run_dir: Path) -> None:
 
 
 def prove(screen: StepScreen, run_dir: Path) -> None:
-    """Ask, then confirm the bottleneck of a run by a counter-experiment."""
+    """Ask, then test the bottleneck of a run with a counter-experiment."""
     screen.shell.run_worker(
         resuming.prove_run(screen.shell, run_dir), group="prove", exclusive=True
     )

@@ -172,7 +172,7 @@ def open_editor(path: Path) -> None:
         raise UsageError(f"cannot start the editor '{editor}': {why}; set EDITOR") from error
     if done.returncode != 0:
         raise UsageError(
-            f"the editor '{editor}' exited with {done.returncode}; {path} may have been changed"
+            f"the editor '{editor}' exited with code {done.returncode}; {path} may have changed"
         )
 
 
@@ -218,4 +218,6 @@ def write_texts(run_dir: Path, record: RunRecord) -> None:
     try:
         write_run_files(run_dir, record, paths().baselines, report=user_settings().report)
     except (BenchtuiError, OSError) as error:
-        print(f"benchtui: {run_dir}: cannot write its summary files: {error}", file=sys.stderr)
+        print(
+            f"benchtui: {run_dir}: cannot write the run's summary files: {error}", file=sys.stderr
+        )

@@ -1,4 +1,4 @@
-"""Arguments of searches, and the counter-experiment that confirms a bottleneck."""
+"""Arguments of searches, and the counter-experiment that tests a bottleneck."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def span_of(name: str, text: str | None) -> float | None:
     except ValueError as error:
         raise UsageError(f"--{name}: {error}") from None
     if seconds <= 0:
-        raise UsageError(f"--{name}: must be greater than 0")
+        raise UsageError(f"--{name} {text}: must be greater than 0")
     return seconds
 
 
@@ -97,7 +97,7 @@ def add_proof_arguments(parser: argparse.ArgumentParser) -> None:
         "--step",
         type=int,
         metavar="N",
-        help="step number, from 1 (default: the step of the headline)",
+        help="number of the step, 1 or higher (default: the step of the headline)",
     )
     add(
         "--runtime",

@@ -210,7 +210,8 @@ def check_secrets(plan: Plan) -> None:
     if missing := [name for name in plan.secrets if not os.environ.get(name)]:
         names = ", ".join(missing)
         raise UsageError(
-            f"no value for the secret {names}, and no terminal to ask on: set it in the environment"
+            f"no value for the secret {names}: set it in the environment, or start benchtui on a"
+            " terminal"
         )
 
 

@@ -434,7 +434,8 @@ def interrupts_stop(run_dir: Path) -> Iterator[list[int]]:
         try:
             request(run_dir, {"verb": verb, "by": "Ctrl+C"})
             say(
-                f"\n{verb} requested; " + ("press again to abort" if verb == "stop" else "aborting")
+                f"\n{verb} requested; "
+                + ("press Ctrl+C again to abort" if verb == "stop" else "aborting")
             )
         except NotRunning:
             say(f"\nrun {run_dir.name} is no longer running; nothing to {verb}")
@@ -447,7 +448,7 @@ def interrupts_stop(run_dir: Path) -> Iterator[list[int]]:
 
 
 def await_record(run_dir: Path) -> None:
-    """Wait until the engine has ended, at most 30 s: it writes the record before.
+    """Wait until the engine has ended, which writes the record before; at most 30 s.
 
     After a crash of the engine, `runs recover` writes it.
     """
