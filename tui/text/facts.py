@@ -367,7 +367,7 @@ def own_lines(hosts: Mapping[str, Mapping[str, Fact]]) -> Iterator[str]:
 
 
 def unknown_lines(hosts: Mapping[str, Mapping[str, Fact]]) -> Iterator[str]:
-    """Yield facts that could not be read, with the reason and, unless all are affected, the hosts."""
+    """Yield facts that could not be read, with reason and hosts; no hosts if all are affected."""
     found: dict[Unknown, list[str]] = {}
     for host, facts in hosts.items():
         for each in rows(facts, Unknown):
