@@ -60,8 +60,8 @@ def aligned_charts(
 ) -> list[list[Line]]:
     """Return charts of one step over time, with their time axes aligned.
 
-    If values differ little, the value axis does not start at 0, and the title says so. A metric
-    without samples is one line that says so.
+    If values differ little, the value axis starts above 0, and the title says so. A metric without
+    samples is one line that says so.
     """
     plots = [_plot(record, each, width, height, step, zoomed=True) for each in metrics]
     wide = max((each.label_width(height) for each in plots if each is not None), default=0)

@@ -80,7 +80,7 @@ def _advice(heads: Sequence[Change]) -> Iterator[str]:
 
 
 def as_figures(found: Comparison, name: str = "B") -> str:
-    """Return the difference of the headlines of runs that are not comparable, as text.
+    """Return the difference of the headlines of incomparable runs, or of their searches, as text.
 
     Empty for several points.
     """
@@ -148,7 +148,7 @@ def _without_effect(change: Change, name: str) -> str:
     """Return the result if there is no ratio: a figure is 0, not measured, or has no samples."""
     title, metric = change.title, METRICS[change.figure.metric]
     if change.word == "too few samples":
-        return f"Inconclusive: {title} has fewer than ten samples"
+        return f"Inconclusive: fewer than ten I/Os are slower than the {title}"
     if change.word == "not measured":
         sides = [
             side for side, values in (("A", change.values_a), (name, change.values_b)) if not values
@@ -561,8 +561,8 @@ def judged_lines(judged: Sequence[JudgedCriterion]) -> list[Line]:
 
 
 def method_texts(found: Comparison) -> Iterator[str]:
-    """Yield the statistical test of the changes, and the smallest change that counts, unless
-    nothing is comparable.
+    """Yield the statistical tests used, and the smallest change that counts; nothing if none was
+    made.
     """
     used = dict.fromkeys(
         each.effect.method for each in found.changes if each.effect and each.effect.p is not None

@@ -241,7 +241,7 @@ def _block(block: Block) -> str:
 
 
 def markdown_table(table: DocumentTable) -> str:
-    """Return a table as Markdown; a long table is folded."""
+    """Return a table as Markdown, collapsed if it is long."""
     rule = ["--:" if column.right else ":--" for column in table.columns]
     rows = [[escaped(cell_text(cell)) for cell in row] for row in table.rows]
     head = [escaped(column.title) or " " for column in table.columns]

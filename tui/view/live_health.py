@@ -259,7 +259,7 @@ def _finding(found: list[LiveFinding]) -> list[Run]:
 
 
 def steadiness(state: RunState, plan: Plan | None) -> HealthText:
-    """Return whether the rate of all hosts is steady so far, by SNIA's rule.
+    """Return whether the total rate is steady so far, by SNIA's rule, or when that will be known.
 
     Empty without a load.
     """

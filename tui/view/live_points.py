@@ -80,7 +80,7 @@ def now_lines(view: SearchView, width: int) -> list[Line]:
 
 
 def now_runs(now: PointNow | None) -> list[Run]:
-    """Return the current point's figures so far, in the colour of its limit.
+    """Return the current point's figures so far; a latency has the colour of its limit.
 
     ``46.2k done p99.9 1.84 ms``
     """

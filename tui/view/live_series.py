@@ -152,7 +152,7 @@ class HostsOverTime:
         return known[1]
 
     def values(self, lane: Lane) -> tuple[int, list[float | None]]:
-        """Return the first second of a lane, and one value per second from there on."""
+        """Return the first second of a lane, and one value per second, beginning there."""
         seconds = self.lanes.get(lane.title, {})
         if not seconds:
             return 0, []

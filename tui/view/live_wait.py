@@ -161,7 +161,8 @@ def _bars(hosts: list[HostView], total: int | None) -> tuple[Bar, ...]:
 
 
 def _behind(hosts: list[HostView]) -> str:
-    """Return the host that has written far less than the others, or that none has.
+    """Return which host has written far less than the median host, or that all write at the same
+    pace.
 
     Empty with few hosts.
     """

@@ -196,7 +196,7 @@ def together(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidenc
 def stragglers(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
     """Yield how far hosts are from the median host, and which hosts dropped out.
 
-    For operations of an MPI program: the slowest and the fastest host by its slowest rank.
+    For operations of an MPI program: the hosts with the slowest and the fastest slowest rank.
     """
     if step is None:
         return

@@ -30,7 +30,7 @@ def operation_tiles(
 ) -> list[FigureTile]:
     """Return one tile per operation, the current one first; empty before the first phase.
 
-    mdtest prints nothing during a phase, so the current phase shows an upper bound of its rate,
+    mdtest prints nothing during a phase, so the current phase shows an upper bound for its rate,
     which falls until the phase ends.
     """
     if view is None or not view.phase or step.mpi is None:

@@ -452,14 +452,16 @@ def nothing_written(plan: Plan) -> str:
     """
     sets = [each for step in plan.steps for task in step.tasks for each in task.objects]
     if deleted := sum(each.count for each in sets if "delete" in each.does):
-        return f"deletes {deleted} objects"
+        return f"deletes {units.plural(deleted, 'object')}"
     launches = [
         (step.mpi, len(step.tasks))
         for step in plan.steps[:1]
         if step.mpi and not step.mpi.bytes_per_op
     ]
     made = sum(launch.ranks(hosts) * launch.items for launch, hosts in launches)
-    return f"creates and removes {made} empty files" if made else "nothing, reads only"
+    return (
+        f"creates and removes {units.plural(made, 'empty file')}" if made else "nothing, reads only"
+    )
 
 
 def time_text(seconds: float | None) -> str:

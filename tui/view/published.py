@@ -249,7 +249,7 @@ def ratio_text(found: Compared) -> str:
 
 
 def ratio_number(value: float) -> str:
-    """Return a ratio as a percentage, or, from 10 up, as a multiple: ``4.4 %``, ``12.3x``."""
+    """Return a ratio as a percentage, or, for 10 or more, as a multiple: ``4.4 %``, ``12.3x``."""
     if value >= 9.995:
         return f"{value:.0f}x" if value >= 99.95 else f"{value:.1f}x"
     percent = 100 * value

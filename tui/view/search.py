@@ -122,7 +122,9 @@ def _answer_facts(search: SearchRecord, answer: AnswerRecord) -> Iterator[tuple[
 
 
 def latency_there(search: SearchRecord, answer: AnswerRecord) -> str:
-    """Return p50 and p99 of each direction at the answer: ``read p50 285 µs, p99 881 µs``."""
+    """Return p50 and p99 of each direction at the answer: ``read p50 285 µs, p99 881 µs``. Empty if
+    the answer was not measured.
+    """
     point = next((each for each in search.points if each.step == answer.step), None)
     if point is None:
         return ""
@@ -294,7 +296,9 @@ def _verdict(point: SearchPointRecord) -> list[Run]:
 
 
 def evidence_lines(search: SearchRecord, width: int) -> list[Line]:
-    """Return the table of points, and notes on its columns; empty without points."""
+    """Return the table of points, why points are void or lost hosts, and notes on the columns;
+    empty without points.
+    """
     if not search.points:
         return []
     lines = text_table(point_columns(search), point_rows(search), width)
@@ -357,7 +361,9 @@ def capacity_lines(
 
 
 def summary_blocks(search: SearchRecord, width: int) -> list[list[str]]:
-    """Return a search as blocks of a run's summary: answer and evidence."""
+    """Return a search as blocks of a run's summary: answer, throughput by number of hosts,
+    evidence.
+    """
     wide = max(width, 80)
     blocks = [answer_lines(search, 80), scaling_lines(search, wide), evidence_lines(search, wide)]
     return [plain_lines(block) for block in blocks if block]

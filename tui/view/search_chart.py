@@ -214,7 +214,7 @@ def _rate_axis(search: SearchRecord, found: Sequence[Trace], width: int) -> Axis
 def scaling_chart(
     scaling: ScalingRecord, width: int, height: int, *, coloured: bool = False
 ) -> list[Line]:
-    """Return throughput by number of hosts: measured, linear growth, scaling law.
+    """Return throughput by number of hosts: measured, linear scaling, scaling law.
 
     The law's extrapolation is dashed. Empty for a single number of hosts.
     """
@@ -245,9 +245,8 @@ def scaling_chart(
 def scaling_overlay(
     a: SearchRecord, b: SearchRecord, width: int, height: int, *, coloured: bool = False
 ) -> list[Line]:
-    """Return the throughput of two searches by number of hosts, with A's linear growth.
-
-    Empty unless both measured it.
+    """Return the throughput of two searches by number of hosts, with linear scaling from A. Empty
+    unless both measured it, one of them at several numbers of hosts.
     """
     pair = [_measured(search.scaling) if search.scaling is not None else [] for search in (a, b)]
     if not all(pair) or max(map(len, pair)) < 2:

@@ -49,7 +49,9 @@ OFTEN = {1: "once", 2: "twice"}
 
 
 def precondition_texts(record: RunRecord) -> list[str]:
-    """Return what was left out or filled, and the rounds of the first points, unsteady first."""
+    """Return whether preconditioning was skipped, the fills, and the rounds of the first points,
+    unsteady ones first; empty if the run has none.
+    """
     found = record.precondition
     if found is None:
         return []
@@ -147,7 +149,8 @@ def submission_text(step: StepRecord, kind: str) -> str:
     """Return how much of the latency is submission wait; empty if it is small."""
     said = "lat includes the" if kind == "lat" else "clat excludes the"
     waits = (
-        f"{said} submission wait: {name} slat mean {units.latency(slat)} of {units.latency(lat)}"
+        f"{said} submission wait: {name} mean slat {units.latency(slat)}, mean lat"
+        f" {units.latency(lat)}"
         for name, slat, lat in submission_waits(step)
     )
     return next(waits, "")
@@ -229,7 +232,9 @@ WORTH_TELLING = 0.01  # a difference of rates
 
 
 def note_texts(step: StepRecord, kind: str) -> Iterator[str]:
-    """Yield notes: names of requests, submission wait, bucket error, lost hosts, windows, skew."""
+    """Yield notes: names of requests, submission wait, rebuilt figures, bucket error, lost hosts,
+    windows, skew.
+    """
     yield from request_texts(step)
     yield from filter(None, (submission_text(step, kind),))
     if any(

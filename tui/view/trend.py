@@ -108,7 +108,9 @@ def change_word(found: Trend, change: ChangePoint) -> tuple[str, str]:
 
 
 def change_runs(found: Trend, change: ChangePoint | None) -> list[Run]:
-    """Return a change as text: ``worse from this run on: -12.3 % (p 0.001)``."""
+    """Return a change as text: ``worse from this run on: -12.3 % (p 0.001)``. Empty without a
+    change.
+    """
     if change is None:
         return []
     word, role = change_word(found, change)

@@ -270,7 +270,7 @@ def _host(record: RunRecord, host: HostRecord) -> list[TableCell]:
 
 
 def _job_files(record: RunRecord) -> Iterator[Code]:
-    """Yield the first job file in full, and of the others only the lines that differ."""
+    """Yield the first job file in full, and only the differing lines of the others."""
     files = [each for each in record.profile.job_files if each.text.strip()]
     if not files:
         return

@@ -191,7 +191,7 @@ def _reading(search: SearchRecord, found: Sequence[Trace]) -> str:
 
 
 def scaling_chart(scaling: ScalingRecord) -> Iterator[Chart]:
-    """Yield throughput by number of hosts, with linear growth and the scaling law.
+    """Yield throughput by number of hosts, with linear scaling and the scaling law.
 
     Extrapolation is dashed. Nothing with fewer than two numbers of hosts.
     """
@@ -234,7 +234,7 @@ def scaling_chart(scaling: ScalingRecord) -> Iterator[Chart]:
         f" linear{' (extrapolated)' if point.extrapolated else ''}"
         for point in scaling.points
     ]
-    note = "Grey: linear growth from the fewest hosts. Dashed: extrapolation of the fitted law."
+    note = "Grey: linear scaling from the fewest hosts. Dashed: extrapolation of the fitted law."
     yield Chart(
         "IOPS by number of hosts", spec, f"IOPS by number of hosts: {'; '.join(texts)}", note
     )

@@ -88,7 +88,7 @@ def _array(texts: Sequence[str]) -> str:
 def latency_axis(lowest: float, highest: float, title: str | None = None) -> Spec:
     """Return a logarithmic axis for latencies in ns.
 
-    It has ticks at 1, 2 and 5 of each decade, for a wide range at 1 only.
+    It has ticks at 1, 2 and 5 of each decade, only at 1 for a wide range.
     """
     powers = range(2, 12)
     wide = highest / max(lowest, 1.0) > 300

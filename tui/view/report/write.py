@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tui.library.runs import RunStore
 
 TEMPLATES = Path(__file__).parent / "templates"
-FOLDED_LINES = 24  # longer tables are folded, except in print
+FOLDED_LINES = 24  # longer tables are collapsed, except in print
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
@@ -71,7 +71,7 @@ def _svg(chart: Chart) -> Any:
 
 
 def _marked(table: DocumentTable) -> str:
-    """Return the names of the marked rows, to show them while the table is folded."""
+    """Return the names of the marked rows, to show them while the table is collapsed."""
     return ", ".join(
         dict.fromkeys(cell_text(row[0]) for row in table.rows if cell_role(row[0]) in (WARN, BAD))
     )
