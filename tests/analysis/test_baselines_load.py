@@ -108,7 +108,7 @@ BROKEN = [
     ),
     (
         "workloads:\n", "unit_uncertain: {MB: MiB}\nworkloads:\n",
-        "b.yaml:7:22: unit_uncertain.MB: expected bandwidth units, such as MB/s: MiB/s",
+        "b.yaml:7:22: unit_uncertain: found MB: MiB; expected two bandwidth units, such as MB/s: MiB/s",
     ),
     (
         "  raid: {hardware", "  raid: {}\n  raid: {hardware",

@@ -60,7 +60,9 @@ def test_too_few_points_have_no_interval_but_a_reason() -> None:
     found = between(queue([300.0, 700.0]), queue(FEW, 1.3))
     assert found is not None and found.ratio.value == pytest.approx(1.3, rel=0.3)
     assert (found.ratio.low, found.ratio.high) == (None, None)
-    assert found.caveat == "no confidence interval: 2 and 3 points; 3 each are required"
+    assert (
+        found.caveat == "no confidence interval: 2 and 3 points at common rates; each curve needs 3"
+    )
 
 
 def test_points_without_seconds_have_no_interval_and_one_alone_has_the_usual_error() -> None:

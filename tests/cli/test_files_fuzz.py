@@ -64,4 +64,6 @@ def test_an_inventory_that_is_not_utf_8_is_named(
     path = tmp_path / "hosts.yaml"
     path.write_bytes(b"hosts:\n  h1: {user: \xff}\n")
     assert main(["hosts", "list", "--inventory", str(path)]) == 2
-    assert capsys.readouterr().err == f"benchtui: {path}: not UTF-8 text: byte 20\n"
+    assert (
+        capsys.readouterr().err == f"benchtui: {path}: not UTF-8 text: invalid byte at offset 20\n"
+    )

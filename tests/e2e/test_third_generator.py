@@ -115,7 +115,7 @@ WRONG = {  # what is replaced, by what, and what is said
     "placeholder": (
         'bs: "{bs}"',
         'bs: "{bz}"',
-        "8:40: unknown placeholder {bz} (did you mean 'bs'?); known are directory",
+        "8:40: unknown placeholder {bz} (did you mean 'bs'?); allowed: directory",
     ),
     "tool": (
         "tool: ddsync",

@@ -247,7 +247,9 @@ def test_a_key_is_checked(old: str, new: str, message: str) -> None:
         ),
         (
             "{default: /mnt/$HOME, kind: directory}",
-            ("p.yaml:7:19: parameter 'size': '/mnt/$HOME' is not allowed in a path: $"),
+            (
+                "p.yaml:7:19: parameter 'size': '/mnt/$HOME' contains characters that are not allowed in a path: $"
+            ),
         ),
         (
             "{default: c, kind: choice, choices: [a, b]}",
@@ -259,7 +261,7 @@ def test_a_key_is_checked(old: str, new: str, message: str) -> None:
         ),
         (
             "{default: 4G, kind: size, max: 1G}",
-            "p.yaml:7:19: parameter 'size': '4G' is not allowed: at most 1G",
+            "p.yaml:7:19: parameter 'size': '4G' is not allowed; expected at most 1G",
         ),
         (
             "{default: 4G, kind: size, min: lots}",
@@ -346,13 +348,13 @@ def test_a_parameter_has_a_plain_name() -> None:
         ),
         (
             "iodepth: '{depth}'",
-            "p.yaml:11:18: unknown placeholder {depth}; known are directory, runtime, size, "
+            "p.yaml:11:18: unknown placeholder {depth}; allowed: directory, runtime, size, "
             "host, host_index, next_index",
         ),
         (
             "nrfiles: '{sise}'",
             "p.yaml:11:18: unknown placeholder {sise} (did you mean 'size'?); "
-            "known are directory, runtime, size, host, host_index, next_index",
+            "allowed: directory, runtime, size, host, host_index, next_index",
         ),
         (
             "comm: 'x{size'",
@@ -411,7 +413,7 @@ def test_a_placeholder_over_two_lines_is_reported_in_one() -> None:
     assert (
         refusal(with_option('comm: "{si\\nze}"'))
         == "p.yaml:11:15: unknown placeholder {si ze} (did you mean 'size'?); "
-        "known are directory, runtime, size, host, host_index, next_index"
+        "allowed: directory, runtime, size, host, host_index, next_index"
     )
 
 

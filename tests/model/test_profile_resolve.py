@@ -94,8 +94,8 @@ def test_what_is_given_wins() -> None:
             "parameter 'size': '4Q' is not a size: bytes as a whole number, or a number with k, m, g, t or "
                        "p (powers of 1024), such as 4k, 128G"),
         ("size", "0", "parameter 'size': '0' is not allowed; must be greater than 0"),
-        ("size", "4k", "parameter 'size': '4k' is not allowed: at least 1M"),
-        ("size", "2T", "parameter 'size': '2T' is not allowed: at most 1T"),
+        ("size", "4k", "parameter 'size': '4k' is not allowed; expected at least 1M"),
+        ("size", "2T", "parameter 'size': '2T' is not allowed; expected at most 1T"),
         ("runtime", "0", "parameter 'runtime': '0' is not allowed; must be greater than 0"),
         ("runtime", "5min",
             "parameter 'runtime': '5min' is not a duration: seconds, or a number with us, ms, s, m, h "
@@ -104,7 +104,7 @@ def test_what_is_given_wins() -> None:
             "parameter 'numjobs': '0' is not a count; expected a whole number of 1 or more"),
         ("numjobs", "1.5",
             "parameter 'numjobs': '1.5' is not a count; expected a whole number of 1 or more"),
-        ("numjobs", "257", "parameter 'numjobs': '257' is not allowed: at most 256"),
+        ("numjobs", "257", "parameter 'numjobs': '257' is not allowed; expected at most 256"),
         ("theta", "nan", "parameter 'theta': 'nan' is not a number"),
         ("direct", "perhaps",
             "parameter 'direct': 'perhaps' is not a flag; expected yes, no, true, false, on, off, "
@@ -114,7 +114,7 @@ def test_what_is_given_wins() -> None:
         ("directory", "mnt/t",
             "parameter 'directory': 'mnt/t' is not an absolute path; it must begin with /"),
         ("directory", "/a;b",
-            "parameter 'directory': '/a;b' is not allowed in a path: ;"),
+            "parameter 'directory': '/a;b' contains characters that are not allowed in a path: ;"),
         ("device", "/tmp/x",
             "parameter 'device': '/tmp/x' is not a device; it must begin with /dev/"),
         ("device", "/dev/../etc/passwd",

@@ -31,7 +31,7 @@ from tui.model.operands import Clause, clause, listed
 from tui.model.search import Search, SearchPoint
 
 EVIDENCE = 0.75  # of a capacity: a point that met the limits must be this close
-OFFERED = clause("rate-not-achieved")  # binding if so within all limits
+OFFERED = clause("rate-not-achieved")  # binding if all limits were met
 State = Literal["found", "never-met", "met-at-full-load", "unfinished"]
 
 
@@ -248,8 +248,8 @@ def headroom(search: Search, point: SearchPoint) -> dict[str, float]:
 def contradictions(points: Sequence[SearchPoint]) -> list[Clause]:
     """Return the largest contradiction between points, in a list; empty without one.
 
-    A limit was exceeded at clearly less load than another point that met it, or at full load after
-    full load had met all limits.
+    A point exceeded a limit at clearly less load than another point that met all limits; or of two
+    points at full load, one exceeded a limit and one met all.
     """
     paced = [
         (at, each)

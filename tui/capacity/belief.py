@@ -55,7 +55,7 @@ class PointEvidence(Struct, frozen=True):
 
 
 def usable(points: Sequence[SearchPoint]) -> list[SearchPoint]:
-    """Return the points that were measured completely."""
+    """Return the points that have a verdict: all but the void ones."""
     return [each for each in points if each.verdict != "void"]
 
 

@@ -185,8 +185,8 @@ def _too_few(sides: Sequence[Sequence[UncertainPoint]], means: Sequence[_Mean]) 
     counts = [mean.inside for mean in means]
     if min(counts) < LEAST_INSIDE:
         return (
-            f"no confidence interval: {counts[0]} and {counts[1]} points; {LEAST_INSIDE}"
-            " each are required"
+            f"no confidence interval: {counts[0]} and {counts[1]} points at common rates; each"
+            f" curve needs {LEAST_INSIDE}"
         )
     if any(all(each.error is None for each in side) for side in sides):
         return "no confidence interval: the points have no per-second data"
@@ -318,7 +318,7 @@ class ScalingPoint(Struct, frozen=True):
 class ScalePoint(Struct, frozen=True):
     """One number of hosts in the scaling chart.
 
-    `efficiency`: rate relative to linear growth from the lowest number of hosts.
+    `efficiency`: rate relative to linear scaling from the lowest number of hosts.
     """
 
     hosts: int
@@ -330,7 +330,7 @@ class ScalePoint(Struct, frozen=True):
 class Scaling(Struct, frozen=True):
     """The scaling law fitted to points, if there are enough.
 
-    `best_hosts`: the number of hosts at the law's maximum; None if it has no maximum.
+    `best_hosts`: the number of hosts at the law's maximum; its value is None without a maximum.
     """
 
     points: list[ScalePoint] = field(default_factory=list)

@@ -113,7 +113,7 @@ def _likely(hits: int, count: int) -> float:
 def spells_of(bad: Sequence[bool]) -> list[int]:
     """Return the second at which each spell of bad seconds begins.
 
-    Spells less than NEAR_S apart count as one.
+    Bad seconds at most NEAR_S apart are one spell.
     """
     found: list[int] = []
     last = -NEAR_S - 1
@@ -146,7 +146,10 @@ def _rises(seconds: Sequence[ClusterSecond]) -> bool:
 
 
 def held(search: Search, point: SearchPoint) -> bool:
-    """Return whether a hold passed: all limits met, and the offered load achieved."""
+    """Return whether a hold passed: offered load achieved, no measured figure above its limit.
+
+    The intervals of the figures may exceed the limits.
+    """
     if point.verdict == "meets":
         return True
     limits = {each.text: each.most for each in search.limits}
@@ -193,9 +196,10 @@ def in_state(search: Search, points: Sequence[SearchPoint]) -> list[SearchPoint]
 
 
 def contradictions(search: Search, points: Sequence[SearchPoint]) -> list[int]:
-    """Return the indices of points that exceeded a limit at less load than earlier points met.
+    """Return the indices of points that contradict an earlier one, if the search has a hold.
 
-    Right after an overload, a violation counts only if it repeats after the longest pause.
+    One of the two exceeded a limit at clearly less load than the other met. Right after an
+    overload, a violation counts only if it repeats after the longest pause.
     """
     found: list[int] = []
     begin = 0
@@ -268,10 +272,7 @@ def holds_of(points: Sequence[SearchPoint]) -> list[SearchPoint]:
 
 
 def last_held(search: Search, points: Sequence[SearchPoint]) -> SearchPoint | None:
-    """Return the last hold that passed in the current state and was long enough.
-
-    None if there is none.
-    """
+    """Return the last hold in the current state if it passed and was long enough, else None."""
     last = next(reversed(holds_of(in_state(search, points))), None)
     return (
         last

@@ -70,7 +70,7 @@ def above(buckets: Buckets, index: int) -> int:
 
 
 def blocks_of(values: Sequence[float]) -> list[float]:
-    """Return the sums of blocks of consecutive seconds, at most BLOCKS."""
+    """Return the sums of at most BLOCKS equal blocks of seconds, without an incomplete last one."""
     length = max(1, -(-len(values) // BLOCKS))
     return [sum(values[at : at + length]) for at in range(0, len(values) - length + 1, length)]
 

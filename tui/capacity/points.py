@@ -33,7 +33,7 @@ from tui.model.search import Limit, MeasuredLimit, Offer, Search, SearchPoint, V
 PARTS = 10  # of a second, each with a delay of its own
 CHANCE = 2.0  # standard deviations of a second's Poisson arrivals that are no backlog
 MEAN = "mean"
-# what is unknown of the latency from intended start: codes
+# codes of what is unknown about the latency from intended start
 INTENDED = WHY, CLOSED, NO_SECONDS = "within-a-second", "closed-loop", "no-seconds"
 
 Late = tuple[float, float]
@@ -418,8 +418,8 @@ def clearly_over(search: Search, offer: Offer, so_far: Sequence[ClusterSecond]) 
 
     One second never decides. Either at least three seconds contain four times the I/Os above a
     limit that the whole point may have, so that no quiet rest could compensate (for a mean: four
-    times the total time); or the backlog exceeds two seconds of load and is growing. A hold always
-    continues, because it shows whether the system recovers, and so does a point of a load curve.
+    times the total time); or the backlog exceeds two seconds of load and is growing. Points at full
+    load, of a load curve, and holds always continue: a hold shows whether the system recovers.
     """
     if offer.rate_iops is None or offer.role in ("curve", "hold") or len(so_far) < OVER_SECONDS:
         return None

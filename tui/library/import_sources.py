@@ -198,7 +198,9 @@ def _text(data: bytearray | None, place: str) -> str:
     try:
         return budget().text(data or b"", place)
     except UnicodeDecodeError as error:
-        raise UsageError(Problem(f"not UTF-8 text: byte {error.start}", file=place)) from None
+        raise UsageError(
+            Problem(f"not UTF-8 text: invalid byte at offset {error.start}", file=place)
+        ) from None
 
 
 def _of_directory(path: Path, left_out: LeftOut) -> Iterator[Entry]:

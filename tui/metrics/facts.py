@@ -321,5 +321,5 @@ def one_boot(hosts: Mapping[str, Mapping[str, Fact]]) -> list[OneBoot]:
 
 
 def hosts_text(hosts: Sequence[str]) -> str:
-    """Return the names of a few hosts, or the number of many."""
+    """Return the names of up to four hosts, else their number."""
     return ", ".join(hosts) if len(hosts) <= NAMED_HOSTS else f"{len(hosts)} hosts"

@@ -70,7 +70,7 @@ def latency_of(result: Result, name: str, kind: str) -> Latency | None:
 
 
 def behind(count: int, percentile: float) -> float:
-    """Return the number of `count` samples beyond a percentile."""
+    """Return how many of `count` samples are beyond a percentile."""
     return round(count * (100 - percentile) / 100, 6)
 
 
@@ -227,7 +227,7 @@ class HostSpread(Struct, frozen=True):
         )
 
     def widest(self, hosts: list[str]) -> float:
-        """Return the largest deviation of these hosts from the median."""
+        """Return the largest deviation of these hosts from the median; 0 if none is known."""
         return max(
             (abs(share) for host in hosts if (share := self.shares.get(host)) is not None),
             default=0.0,
@@ -238,7 +238,7 @@ def spread_of(values: Mapping[str, float | None], lag: float = LAG) -> HostSprea
     """Return the spread of hosts around their median.
 
     The band is three robust standard deviations, at least 3 % and at most up to the straggler
-    limit. Without two known values, or with a median of 0, all deviations are unknown.
+    limit. With fewer than two known values, or a median of 0, all deviations are unknown.
     """
     known = [value for value in values.values() if value is not None]
     middle = median(known) if len(known) > 1 else None

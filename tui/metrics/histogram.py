@@ -4,7 +4,6 @@ hosts.
 
 from __future__ import annotations
 
-import sys
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,7 +23,7 @@ from tui.metrics.buckets import (
     rank,
     value_to_index,
 )
-from tui.model.dense import HEAD, HEAD_BYTES, packable
+from tui.model.dense import HEAD, HEAD_BYTES, little_endian, packable
 from tui.model.event import ALL_BUCKETS, Buckets, DirectionResult, Latencies, LatencyResult
 
 __all__ = [
@@ -57,10 +56,10 @@ EVERY_OTHER = {
 class PackedBuckets:
     """A sample's latencies packed into two numbers, for adding to several histograms.
 
-    C code then adds all buckets at once. `even` and `odd` have every other count, of `width` bytes
-    in twice as many, so that `ROOM` of them can be added. `plain` has the unpacked buckets (`width`
-    is 0) if they cannot be packed: counts too large, upper edges of their own, or out of order (a
-    damaged journal).
+    C code then adds all buckets at once. `even` and `odd` contain every other count: `width` bytes
+    in a field of twice that size, so that `ROOM` of them can be added. `plain` has the unpacked
+    buckets (`width` is 0) if they cannot be packed: counts too large, upper edges of their own, or
+    indices out of order (a damaged journal).
     """
 
     __slots__ = ("begin", "even", "odd", "plain", "total", "width")
@@ -114,15 +113,9 @@ def unpacked(packed: PackedBuckets | PackedSum) -> Iterator[tuple[int, int]]:
     counts = array(TYPES[count_bytes], bytes(2 * size * count_bytes))
     for place, number in enumerate((packed.even, packed.odd)):
         half = array(TYPES[count_bytes], number.to_bytes(size * count_bytes, "little"))
-        counts[place::2] = _little(half)
+        counts[place::2] = little_endian(half)
     places = range(packed.begin, packed.begin + len(counts))
     return zip(compress(places, counts), filter(None, counts), strict=True)
-
-
-def _little(counts: array[int]) -> array[int]:
-    if sys.byteorder == "big":
-        counts.byteswap()
-    return counts
 
 
 class HistogramLike(Protocol):

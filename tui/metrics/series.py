@@ -261,7 +261,7 @@ def dense_items(counts: Sequence[int]) -> list[tuple[int, int]]:
 
 
 class ClusterSecond(Struct, frozen=True):
-    """One second over all hosts: completed I/Os by direction, and latencies of the judged kind."""
+    """One second over all hosts: completed I/Os by direction, and latencies of the step's kind."""
 
     ios: dict[str, int]
     lat: dict[str, Buckets] = field(default_factory=dict)

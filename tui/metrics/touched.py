@@ -62,8 +62,9 @@ def bell(blocks: float, deviation: float) -> list[Part]:
 
 
 def zones(blocks: float, given: Sequence[tuple[float, float]]) -> list[Part]:
-    """Return the parts of a distribution by zones: (share of I/Os, share of blocks), each with any
-    sum.
+    """Return the parts of a distribution by zones: (share of I/Os, share of blocks).
+
+    Shares of I/Os may have any sum; shares of blocks are scaled down if they exceed 1 in total.
     """
     shares, sizes = (
         sum(share for share, _ in given) or 1.0,

@@ -13,16 +13,14 @@ Load = Callable[[Step], Step]
 
 
 def vain_axes(steps: Sequence[Step], names: Iterable[str]) -> list[str]:
-    """Return the swept names that change only options ignored by the load generator."""
+    """Return the swept parameters that change only options which the load generator ignores."""
     if not any(job.in_vain for step in steps for job in step.jobs):
         return []
     return [name for name in names if name != HOSTS_AXIS and same_over(steps, name, _acting)]
 
 
 def same_over(steps: Sequence[Step], name: str, load: Load | None = None) -> bool:
-    """Return whether some points differ only in this name, and every such pair has an equal
-    load.
-    """
+    """Return whether some points differ only in this parameter, and all of those have one load."""
     groups: dict[object, dict[object, list[Step]]] = {}
     for step in steps:
         if name in step.point:
@@ -51,7 +49,7 @@ def _seedless(task: HostTask) -> HostTask:
 
 
 def _acting(step: Step) -> Step:
-    """Return a step reduced to its load, and without job file lines that have no effect."""
+    """Return a step reduced to its load, without job file lines that no job of the step uses."""
     idle = [set(job.idle) for job in step.jobs]
     lines = set.intersection(*idle) if idle else set()
     tasks = [

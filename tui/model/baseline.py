@@ -283,10 +283,7 @@ class Baseline(Struct, frozen=True):
 
 
 def load_baselines(text: str, file: str) -> list[Baseline]:
-    """Return the baselines of a YAML text.
-
-    Raises UsageError with all problems, in file order.
-    """
+    """Return the baselines of a YAML text. Raises UsageError with the problems, in file order."""
     document = load(text, file)
     try:
         found = BaselineFile.model_validate(document.data)
@@ -298,10 +295,7 @@ def load_baselines(text: str, file: str) -> list[Baseline]:
 
 
 def baselines_of(found: BaselineFile) -> Iterator[Baseline]:
-    """Yield the baselines of a file.
-
-    For results by host, also their sum, which the source does not print.
-    """
+    """Yield the baselines of a file; if a workload has several results by host, also their sum."""
     for workload in found.workloads:
         single = [_baseline(found, workload, result) for result in workload.results]
         yield from single
@@ -344,7 +338,10 @@ def _unit_problems(found: BaselineFile, document: YamlDocument) -> Iterator[Prob
     """Yield problems of uncertain units that are not bandwidth units."""
     for name, other in found.unit_uncertain.items():
         if name not in UNITS["bytes_per_s"] or other not in UNITS["bytes_per_s"]:
-            message = f"unit_uncertain.{name}: expected bandwidth units, such as MB/s: MiB/s"
+            message = (
+                f"unit_uncertain: found {name}: {other}; expected two bandwidth units, such as"
+                " MB/s: MiB/s"
+            )
             yield document.problem(("unit_uncertain", name), message)
 
 

@@ -23,10 +23,9 @@ PIECE_BYTES = 1 << 16
 
 
 def open_plain(path: Path | str, *, pipes: bool = False) -> io.FileIO:
-    """Open a regular file for reading; other files could block or never end.
+    """Open a regular file for reading; reading others could block or never end.
 
-    `pipes`: allow a pipe, because the user named the file. Raises OSError, also for a FIFO or a
-    device.
+    `pipes`: also open pipes and devices, because the user named the file. Raises OSError.
     """
     return io.FileIO(_opened(path, pipes)[0], "rb")
 
@@ -49,7 +48,7 @@ def _opened(path: Path | str, pipes: bool) -> tuple[int, int]:
 def check_plain(descriptor: int, path: Path | str, *, pipes: bool = False) -> int:
     """Return the size of an open file.
 
-    Raises OSError if it is not a regular file.
+    Raises OSError for a directory and, without `pipes`, for anything else but a regular file.
     """
     found = os.fstat(descriptor)
     if stat.S_ISDIR(found.st_mode):

@@ -68,7 +68,7 @@ def check_name(name: str) -> str:
 
 
 def reason_why(reason: object) -> object:
-    """Return a former text of a reason as a reason with a code, if it is known; else as it is."""
+    """Return ``{"code": ...}`` for a reason that older records have as text; others unchanged."""
     code = FORMER_REASONS.get(reason) if isinstance(reason, str) else None
     return reason if code is None else {"code": code}
 

@@ -38,8 +38,8 @@ EXAMPLES = "such as 'read.p99 > 2ms', 'write.bandwidth < 1GiB/s', 'iops < -5%'"
 class Criterion(Struct, frozen=True):
     """A condition that fails a run if true.
 
-    `value` is in the unit of records; with `relative` it is a change of run B. If `direction` is
-    empty, the condition applies to every measured direction.
+    `value` is in the unit of records; with `relative` it is the change from run A to run B, as a
+    share of A. If `direction` is empty, the condition applies to every measured direction.
     """
 
     text: str

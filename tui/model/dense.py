@@ -64,7 +64,8 @@ def dense(buckets: Buckets) -> Latencies:
 def packable(buckets: Buckets) -> Latencies:
     """Return a histogram as a dense one, which may be longer than its lists.
 
-    Returned as lists: no buckets, upper edges, counts above 65535, indices out of order.
+    Returned unchanged: no buckets, upper edges, counts above 65535, or indices that are out of
+    order or beyond fio's buckets.
     """
     idx, n = buckets.idx, buckets.n
     if not idx or buckets.upper_ns or idx != sorted({*idx}) or idx[-1] >= ALL_BUCKETS:
@@ -86,29 +87,30 @@ def _digits(counts: list[int]) -> _Digits | None:
     except ValueError:  # more than 255
         pass
     try:
-        return _Digits(2, _little(array(_TYPES[2], counts)).tobytes())
+        return _Digits(2, little_endian(array(_TYPES[2], counts)).tobytes())
     except OverflowError:
         return None
 
 
 def listed(lat: Latencies) -> Buckets:
-    """Return latencies as lists: indices ascending, and no zeros if they were dense."""
+    """Return latencies as lists; those of a dense histogram ascend and contain no zero counts."""
     if isinstance(lat, Buckets):
         return lat
     begin, width, _ = HEAD.unpack_from(lat)
-    counts = _little(array(_TYPES[width], lat[HEAD_BYTES:]))
+    counts = little_endian(array(_TYPES[width], lat[HEAD_BYTES:]))
     indices = range(begin, begin + len(counts))
     return Buckets(idx=[*compress(indices, counts)], n=[*filter(None, counts)])
 
 
-def _little(counts: array[int]) -> array[int]:
+def little_endian(counts: array[int]) -> array[int]:
+    """Convert counts between this machine's byte order and little-endian, in place."""
     if sys.byteorder == "big":
         counts.byteswap()
     return counts
 
 
 def as_kept(event: E) -> E:
-    """Return an event as the journal keeps it: with dense histograms if it is a sample."""
+    """Return an event as the journal keeps it: histograms of samples are dense where shorter."""
     if not isinstance(event, Sample):
         return event
     dirs = {name: _kept(part) for name, part in event.dirs.items()}

@@ -15,7 +15,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "zypper install": ("SUSE",),
     "apk add": ("Alpine",),
 }
-# where the package is not called as elsewhere
+# packages with another name in some distributions
 OTHER_NAMES: Mapping[tuple[str, str], str] = {
     ("openmpi", "apt-get install"): "openmpi-bin",
     ("openmpi", "zypper install"): "openmpi4",
@@ -52,8 +52,8 @@ def install_command(os: str, package: str) -> str:
 
 
 def not_installed(program: str, os: str | None = None) -> str:
-    """Return the message that a program is missing on this machine, with the command that installs
-    it.
+    """Return the message that a program is missing on this machine, with the command to install it,
+    if known.
 
     `os`: name of the distribution; default: this machine's.
     """

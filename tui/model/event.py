@@ -123,7 +123,7 @@ class HostClock(Event, tag="host_clock"):
 
 
 class RunResumed(Event, tag="run_resumed"):
-    """Another engine took over, `gap_s` seconds after the first one had died.
+    """Another engine took over, `gap_s` seconds after the last event of the dead one.
 
     `going_on`: it measures missing steps, instead of only collecting what is left.
     """

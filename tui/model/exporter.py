@@ -48,7 +48,7 @@ class ExportSecond:
     run_id: str
     profile: str
     step: str
-    t_s: float  # its begin, from the start of the run
+    t_s: float  # its start, in seconds from the start of the run
     utc: datetime | None
     host: str | None
     direction: str

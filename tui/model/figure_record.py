@@ -48,14 +48,14 @@ class CodedText(RecordPart):
     Older records and `runs show --json` have the text itself instead.
     """
 
-    code: str = Field(description="which text")
+    code: str = Field(description="code of the text")
     operands: dict[str, Any] = Field(
         default_factory=dict, description="its figures and names, in base units"
     )
 
 
 def coded(told: Clause | str | None) -> CodedText | str:
-    """Return a text of a run as a record has it; empty for None."""
+    """Return a text as records store it; empty for None."""
     return CodedText.model_validate(told) if isinstance(told, dict) else told or ""
 
 
@@ -80,11 +80,12 @@ class HistogramRecord(RecordPart):
     def _same_length(self) -> HistogramRecord:
         if len(self.idx) != len(self.n):
             raise ValueError(
-                f"found {len(self.idx)} entries in idx; expected {len(self.n)}, as in n"
+                f"found {len(self.idx)} entries in idx; expected {len(self.n)}, as many as in n"
             )
         if self.upper_ns is not None and len(self.upper_ns) != len(self.n):
             raise ValueError(
-                f"found {len(self.upper_ns)} entries in upper_ns; expected {len(self.n)}, as in n"
+                f"found {len(self.upper_ns)} entries in upper_ns; expected {len(self.n)}, as many"
+                " as in n"
             )
         return self
 
@@ -253,5 +254,5 @@ class SeriesRecord(RecordPart):
     step_s: float = Field(1.0, description="seconds per value")
     start_s: float = Field(description="start of the first value, seconds from created_utc")
     columns: list[SeriesColumns] = Field(
-        default_factory=list, description="one per host and direction; cluster first"
+        default_factory=list, description="one per host and direction; all hosts together first"
     )

@@ -31,7 +31,7 @@ class PlaceRecord(RecordPart):
     """A directory in which the run created something."""
 
     real: str = Field(description="path with symbolic links resolved")
-    mark: str = Field(description="file system, inode, time of birth (b:)")
+    mark: str = Field(description="file system, inode, birth time (b:), or - if unknown")
 
 
 class FilesLeft(RecordPart):
@@ -42,7 +42,7 @@ class FilesLeft(RecordPart):
     identities: dict[str, str] = Field(
         default_factory=dict,
         description=(
-            "by path: inode, and time of birth (b:) or of change (c:); for numbered files, a"
+            "by path: inode, and birth time (b:) or change time (c:); for numbered files, a"
             " checksum of all. benchtui clean removes only files that still match"
         ),
     )
@@ -66,7 +66,7 @@ class ObjectsLeft(RecordPart):
 class FilesRemovedRecord(RecordPart):
     """Files that the run created on a host, removed by the run or by a later command."""
 
-    utc: str | None = Field(None, description="when")
+    utc: str | None = Field(None, description="time of removal")
     paths: list[str] = Field(
         default_factory=list, description="files and directories that are gone"
     )
@@ -80,7 +80,7 @@ class HostProblemRecord(RecordPart):
     code: str = Field(description="stable name: fio-missing, no-space, host-key-unknown, ...")
     message: str = Field(description="message for the user")
     fatal: bool = Field(True, description="true: the host could not continue")
-    t_s: float | None = Field(None, description="when, seconds from created_utc")
+    t_s: float | None = Field(None, description="time of the problem, in seconds since created_utc")
 
 
 class FactGroupRecord(RecordPart):
@@ -94,7 +94,7 @@ class FactDifferenceRecord(RecordPart):
     """A fact that differs between hosts."""
 
     name: str = Field(description="FACT, MAP.KEY or TABLE.COLUMN: nics.mtu, sysctls.vm.dirty_ratio")
-    title: str = Field("", description="title")
+    title: str = Field("", description="display name")
     matters: bool = Field(False, description="whether a difference may affect the figures")
     groups: list[FactGroupRecord] = Field(
         default_factory=list,

@@ -170,7 +170,7 @@ class Content(Struct, frozen=True, omit_defaults=True):
 
 
 class TargetFile(Struct, frozen=True, omit_defaults=True):
-    """Identity of a test file: equal for different names, mounts or hosts of the same file.
+    """Identity of a test file: equal for the same file under other names, mounts or hosts.
 
     `file_system`: the machine's boot id, or kind and id of a network file system. `identity`: the
     inode, or ``DIRECTORY-INODE/NAME`` for a file that does not exist yet.
@@ -197,7 +197,7 @@ class OpenFile(Struct, frozen=True, omit_defaults=True):
     flags: int
 
     def is_direct(self, arch: object) -> bool | None:
-        """Return whether it bypasses the page cache; None if unknown for this architecture."""
+        """Return whether its I/O bypasses the page cache; None for an unknown architecture."""
         for name, bit in O_DIRECT.items():
             if str(arch).startswith(name):
                 return bool(self.flags & bit)

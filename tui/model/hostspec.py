@@ -88,9 +88,9 @@ def is_whole(spec: str) -> bool:
 
 
 def source_of(part: str) -> tuple[str, str] | None:
-    """Return a source's name and the text after its colon; None for ``h1``, ``h1:22``, ``::1``.
+    """Return the name before the first colon and the text after it; None for ``h1`` and ``::1``.
 
-    Does not check whether the source exists.
+    Does not check whether such a source exists: ``h1:22`` looks like one.
     """
     if part == STDIN:
         return "file", STDIN

@@ -197,7 +197,7 @@ def inventory_json_schema() -> dict[str, Any]:
 
 
 def load_inventory(text: str, file: str) -> Inventory:
-    """Return the inventory of a YAML text. Raises UsageError with all problems and their places."""
+    """Return the inventory of a YAML text. Raises UsageError with the problems and their places."""
     if all(not line.strip() or line.lstrip().startswith("#") for line in text.splitlines()):
         return Inventory(hosts={}, groups={})
     document = load(text, file)

@@ -128,7 +128,7 @@ def _check_two(one: tuple[str, ObjectSet], other: tuple[str, ObjectSet]) -> None
 def objects_after(sets: Iterable[ObjectSet]) -> list[ObjectSet]:
     """Return the objects that remain after these sets were put, read and deleted in order.
 
-    If fewer objects are deleted than were put, all remain: which ones are gone is unknown.
+    If fewer objects are deleted than were put, all are returned: which ones remain is unknown.
     """
     left: dict[tuple[str, str], ObjectSet] = {}
     for each in sets:

@@ -37,7 +37,7 @@ def listed(value: Any) -> Any:
 
 
 def likeness(operands: Operands) -> bytes:
-    """Return a key that is equal for operands that agree to three digits."""
+    """Return a key that is equal for operands whose fractional numbers agree to three digits."""
     return msgspec.json.encode(_rounded(operands))
 
 

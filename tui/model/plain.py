@@ -40,9 +40,7 @@ def some(names: Iterable[str], most: int = 6) -> str:
 
 
 def some_in(names: Iterable[str], width: int, least: int = 6) -> str:
-    """Return as many names as fit into the lines of `width` characters that the first `least` ones
-    take, and the number of remaining ones.
-    """
+    """Return names as `some` does: as many as fit into the lines that `least` of them take."""
     listed = list(names)
     short = some(listed, least)
     width = max(width, 1)

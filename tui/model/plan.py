@@ -100,7 +100,7 @@ HARMLESS = ("/dev/null", "/dev/zero", "/dev/full")  # writing to these loses no 
 
 
 def is_device(path: str) -> bool:
-    """Return whether a path is a device: used for I/O, but never laid out or removed."""
+    """Return whether a path is a device: below /dev, but not in /dev/shm, which contains files."""
     return path.startswith("/dev/") and not path.startswith("/dev/shm/")
 
 
@@ -114,7 +114,9 @@ class Headline(Struct, frozen=True, omit_defaults=True):
 
 
 class Until(Struct, frozen=True):
-    """Rule that ends repetitions: the mean's 95 % confidence interval is at most ±`width` wide."""
+    """Rule that ends repetitions: the 95 % confidence interval of the mean is within ±`width` of
+    it, a share.
+    """
 
     width: float
     least: int
@@ -394,7 +396,7 @@ class Step(Struct, omit_defaults=True):
 
     @property
     def expected_s(self) -> float | None:
-        """Seconds from GO to the end of the measurement; None if it is not bounded by time."""
+        """Seconds from the start of the load to its end; None if it is not bounded by time."""
         return None if self.runtime_s is None else self.startdelay_s + self.ramp_s + self.runtime_s
 
 
@@ -565,7 +567,7 @@ class Plan(Struct, omit_defaults=True):
         return step.headline or self.headline
 
     def latency_kind_of(self, step: Step) -> Literal["clat", "lat"]:
-        """Return which of fio's latencies a step reports."""
+        """Return which latency a step reports: its own setting, else the plan's."""
         return step.latency_kind or self.latency_kind
 
     def drop_caches_before(self, step: Step) -> Literal["no", "try", "require"]:
@@ -580,10 +582,7 @@ _decoder = PlainDecoder[Plan](Plan)
 
 
 def parse_plan(data: bytes) -> Plan:
-    """Parse plan.json.
-
-    Raises msgspec.DecodeError, and ValueError for damaged text.
-    """
+    """Parse plan.json. Raises the exceptions in `NO_JSON`, also if steps are not in order."""
     plan = _decoder.decode(data)
     for place, step in enumerate(plan.steps):
         if step.index != place:  # steps are looked up by it

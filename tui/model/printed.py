@@ -99,9 +99,7 @@ def _number(text: str) -> float:
 
 
 def or_in(quantity: Quantity, other: str) -> Quantity:
-    """Return the figure for the case that its unit is wrong: value as labelled, limits covering
-    both units.
-    """
+    """Return a figure with limits that cover its printed unit and `other`; its value stays."""
     match = _PRINTED.fullmatch(quantity.printed)
     units = UNITS[quantity.unit]
     if match is None or match[4] not in units or other not in units:

@@ -99,7 +99,7 @@ def unreadable(path: Path, error: OSError | UnicodeDecodeError) -> UsageError:
     why = (
         f"cannot be read: {error.strerror}"
         if isinstance(error, OSError)
-        else f"not UTF-8 text: byte {error.start}"
+        else f"not UTF-8 text: invalid byte at offset {error.start}"
     )
     return UsageError(Problem(why, file=str(path)))
 

@@ -331,9 +331,7 @@ def wants_layout(profile: Profile, params: Mapping[str, ParamValue]) -> bool:
     layout = profile.prepare.layout
     if isinstance(layout, str):
         value = params.get(layout.strip().strip("{}"), layout)
-        return (
-            value if isinstance(value, bool) else str(value).lower() in ("1", "true", "yes", "on")
-        )
+        return str(value).lower() in WORDS_TRUE
     return bool(layout)
 
 
@@ -395,7 +393,7 @@ def placeholders(value: object) -> list[str]:
 
 
 def expand(value: Scalar | None, values: Mapping[str, str]) -> str:
-    """Return a value with its placeholders replaced; ``{{`` and ``}}`` are braces."""
+    """Return a value with its placeholders replaced, except unknown ones; ``{{`` is a brace."""
 
     def one(match: re.Match[str]) -> str:
         return match[0][0] if match[1] is None else values.get(match[1], match[0])
@@ -484,7 +482,10 @@ def _path(value: object, kind: ParamKind) -> str:
     if not text.startswith("/"):
         raise ValueError(f"{shown(value)} is not an absolute path; it must begin with /")
     if bad := set(text) & set("#;$`\\"):
-        raise ValueError(f"{shown(value)} is not allowed in a path: {' '.join(sorted(bad))}")
+        raise ValueError(
+            f"{shown(value)} contains characters that are not allowed in a path:"
+            f" {' '.join(sorted(bad))}"
+        )
     path = posixpath.normpath(text).replace("//", "/")
     if kind == "device" and not path.startswith("/dev/"):
         raise ValueError(f"{shown(value)} is not a device; it must begin with /dev/")
@@ -502,7 +503,7 @@ def _check_limits(param: Param, value: object, result: ParamValue) -> None:
         if limit is None or isinstance(result, str):
             continue
         if (result - parse_limit(param.kind, limit)) * beyond > 0:
-            raise ValueError(f"{shown(value)} is not allowed: {word} {limit}")
+            raise ValueError(f"{shown(value)} is not allowed; expected {word} {limit}")
 
 
 def _unknown_param(profile: Profile, name: str) -> str:

@@ -39,7 +39,9 @@ REPEAT_IT = "use 'repeat' for repetitions"
 def matrix_problems(
     profile: Profile, document: YamlDocument, known: Collection[str]
 ) -> Iterator[Problem]:
-    """Yield problems in a profile's tool, sweep, suite, repetitions, warm-up and pause."""
+    """Yield problems in a profile's tool, sweep, suite, repetitions, warm-up, pause and spread
+    parameters.
+    """
     yield from _tool_problems(profile, document)
     yield from _sweep_problems(profile, document)
     yield from _suite_problems(profile, document, known)
@@ -201,7 +203,7 @@ def _suite_problems(
                 if found not in known or found in HOST_PLACEHOLDERS:
                     hint = did_you_mean(found, known)
                     message = (
-                        f"unknown placeholder {{{found}}}{hint}; known are"
+                        f"unknown placeholder {{{found}}}{hint}; allowed:"
                         f" {', '.join(known) or 'none'}"
                     )
                     yield document.problem((*place, "set", name), message)
@@ -239,8 +241,8 @@ def placed_members(profile: Profile) -> Iterator[tuple[KeyPath, SuiteMember]]:
 
 
 def _role_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem]:
-    """Yield problems of unused roles, of several 'rest' roles, and of concurrent profiles on the
-    same hosts.
+    """Yield problems of unused roles, of several 'rest' roles, and of concurrent profiles without
+    a role of their own.
     """
     used = {member.role for member in profile.members}
     for role in profile.roles:
@@ -277,7 +279,7 @@ def _repeat_problems(profile: Profile, document: YamlDocument) -> Iterator[Probl
 def span_problems(
     profile: Profile, document: YamlDocument, path: KeyPath, value: Scalar | None
 ) -> Iterator[Problem]:
-    """Yield problems of warm-up, pause and round that are neither times nor duration parameters."""
+    """Yield a problem if a warm-up, pause or round is neither a time nor a duration parameter."""
     if value is None:
         return
     names, key = placeholders(value), path[-1]
@@ -326,8 +328,8 @@ def _precondition_problems(profile: Profile, document: YamlDocument) -> Iterator
         yield document.problem(PRECONDITION, "precondition: fill or rounds is required", key=True)
     if 0 < wanted.rounds < wanted.window:
         message = (
-            f"rounds: found {wanted.rounds}, too few for a window of {wanted.window}; 0 disables "
-            f"rounds"
+            f"rounds: found {wanted.rounds}; expected at least {wanted.window}, the window, or 0"
+            " for no rounds"
         )
         yield document.problem((*PRECONDITION, "rounds"), message)
     try:
@@ -530,7 +532,7 @@ def brace_problems(name: str, value: object, known: Collection[str]) -> Iterator
     for found in placeholders(value):
         if found not in allowed:
             yield (
-                f"unknown placeholder {{{found}}}{did_you_mean(found, allowed)}; known are"
+                f"unknown placeholder {{{found}}}{did_you_mean(found, allowed)}; allowed:"
                 f" {', '.join(allowed)}"
             )
     if re.search("[{}]", PLACEHOLDER.sub("", value)):

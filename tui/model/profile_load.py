@@ -36,7 +36,7 @@ MAX_BASES = 8
 def load_profile(text: str, file: str, base: Base | None = None) -> Profile:
     """Return the profile of a YAML text. Raises UsageError with all problems, in file order.
 
-    `base` finds the profiles it extends.
+    `base` finds the profiles that the text extends.
     """
     unknown: list[Problem] = []
     written = load(text, file)
@@ -57,9 +57,9 @@ def load_profile(text: str, file: str, base: Base | None = None) -> Profile:
 
 
 def recorded_profile(text: str, file: str, base: Base) -> Profile:
-    """Return the profile saved with a run. Raises UsageError if it is invalid.
+    """Return the profile saved with a run. Raises UsageError for one that its schema rejects.
 
-    Skips checks beyond the schema: checks added later must not reject an old run.
+    Skips all other checks: those added later must not reject an old run.
     """
     document = extended(load(text, file), base, [], [])
     try:

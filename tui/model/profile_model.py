@@ -49,8 +49,8 @@ def tools() -> list[str]:
 
 
 def _part(name: str) -> type[BaseModel]:
-    """Return the model of a load generator's section; if it fails to load, a model that reports the
-    failure.
+    """Return the model of a load generator's section; for a plug-in that fails to load, a model
+    that reports the failure.
     """
     try:
         found = rules(name).body()
@@ -142,8 +142,8 @@ def hints(profile: Profile, text: str, file: str) -> list[Problem]:
 
 
 def unreached_hints(profile: Profile, text: str, file: str) -> list[Problem]:
-    """Return hints on options of this file that reach no job, and on inherited parameters without
-    effect because of it.
+    """Return hints on options of this file that reach no job, and on inherited parameters that
+    therefore have no effect.
     """
     dead = unreached(profile)
     if not dead:

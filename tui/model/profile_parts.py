@@ -130,7 +130,7 @@ def grid_points(sweep: SweepSpec) -> list[dict[str, Scalar]]:
 
 
 def axes(sweep: SweepSpec) -> list[str]:
-    """Return the swept names in the order written."""
+    """Return the swept parameters in file order, `hosts` last."""
     named = list(sweep.grid) or list(
         dict.fromkeys(name for point in sweep.points for name in point)
     )
@@ -144,8 +144,8 @@ def host_counts(sweep: SweepSpec, chosen: int) -> list[int]:
 
 
 def with_values(sweep: SweepSpec | None, wanted: Mapping[str, Sequence[str]]) -> SweepSpec | None:
-    """Return the profile's sweep with these values added or replaced; None if there are none at
-    all.
+    """Return the profile's sweep with these values added or replaced; None without a sweep and
+    values.
     """
     if not wanted:
         return sweep

@@ -155,7 +155,7 @@ def _plain(value: object) -> str:
 
 
 def seconds_of(text: str) -> float | None:
-    """Parse Slurm's [DAYS-][HOURS:]MINUTES:SECONDS; None for UNLIMITED and other words."""
+    """Return the seconds in Slurm's [DAYS-][[HOURS:]MINUTES:]SECONDS; None for other texts."""
     match = _TIME.fullmatch(text.strip())
     if match is None:
         return None

@@ -87,7 +87,9 @@ class HeadlineRecord(RecordPart):
 
     metric: Literal["iops", "bandwidth", "latency", "ops", "score"] = Field(description="metric")
     direction: str = Field(
-        description="read, write or mixed; with ops: the operation, such as create"
+        description=(
+            "read, write, mixed, ...; for ops the operation, such as create; for score its name"
+        )
     )
     percentile: float | None = Field(
         None, description="for latency: the percentile; null for the mean"
@@ -236,24 +238,26 @@ class Finding(RecordPart):
 class ResumedRecord(RecordPart):
     """Takeover of the run by another engine after the first one died."""
 
-    utc: str = Field(description="when", pattern=UTC_PATTERN)
+    utc: str = Field(description="time of the takeover", pattern=UTC_PATTERN)
     gap_s: float = Field(
         description="seconds without an engine: only data spooled on the hosts is known"
     )
-    t_s: float | None = Field(None, description="when, seconds from created_utc")
+    t_s: float | None = Field(
+        None, description="time of the takeover, in seconds since created_utc"
+    )
 
 
 class NoteRecord(RecordPart):
     """A note that a user added."""
 
-    utc: str | None = Field(None, description="when", pattern=UTC_PATTERN)
+    utc: str | None = Field(None, description="time of the note", pattern=UTC_PATTERN)
     text: str = Field(description="note text")
 
 
 class MessageRecord(RecordPart):
     """A line from the engine, or from a tool's stderr if `host` is set."""
 
-    t_s: float = Field(description="when, seconds from created_utc")
+    t_s: float = Field(description="time of the message, in seconds since created_utc")
     severity: Literal["info", "warning", "error"] = Field(description="severity")
     host: str | None = Field(None, description="host; null for the engine")
     text: str = Field(description="message text")
@@ -294,7 +298,7 @@ class CopyRecord(RecordPart):
 
     host: str = Field(description="host that produced the result")
     step: int = Field(description="index of its step")
-    of: str = Field(description="files of the run with the equal result")
+    of: str = Field(description="files of the other run, which has the equal result")
     equal: int = Field(0, description="number of histogram counts that are equal in both")
     counts: int = Field(0, description="number of histogram counts in either of them")
     expected: float = Field(0.0, description="number of equal histogram counts expected by chance")
@@ -386,10 +390,8 @@ class RunRecord(RecordPart):
         "benchtui.run/1", alias="schema", description="schema name"
     )
     run_id: str = Field(description="run ID; IDs sort by time")
-    created_utc: str | None = Field(None, description="when the run started", pattern=UTC_PATTERN)
-    ended_utc: str | None = Field(
-        None, description="when its last event was recorded", pattern=UTC_PATTERN
-    )
+    created_utc: str | None = Field(None, description="start of the run", pattern=UTC_PATTERN)
+    ended_utc: str | None = Field(None, description="time of the last event", pattern=UTC_PATTERN)
     duration_s: float | None = Field(None, description="from the start to the last event, seconds")
     state: RecordState = Field(
         description="complete: every host of every step has a final result without errors"
@@ -453,14 +455,14 @@ class RunRecord(RecordPart):
     findings: list[Finding] = Field(default_factory=list, description="check findings")
     checks: list[CheckName] | None = Field(
         None,
-        description=("IDs of the checks that ran; null in older records"),
+        description=("names of the checks that ran; null in older records"),
     )
     checks_not_made: (
         dict[CheckName, Annotated[CodedText | str, BeforeValidator(reason_why)]] | None
     ) = Field(
         None,
         description=(
-            "reasons why checks could not run, by ID: the missing evidence, for most; null in older"
+            "why checks did not run, by name of the check: mostly missing evidence; null in older"
             " records"
         ),
     )
@@ -482,7 +484,7 @@ class RunRecord(RecordPart):
         ),
     )
     resumed: list[ResumedRecord] = Field(
-        default_factory=list, description="times at which another engine took over"
+        default_factory=list, description="takeovers by another engine"
     )
     notes: list[NoteRecord] = Field(default_factory=list, description="notes by people")
     tags: dict[str, str] = Field(default_factory=dict, description="tags given at launch")
@@ -506,7 +508,7 @@ class RunRecord(RecordPart):
         self._judged_since = value
 
     def requests_of(self, step: int | None) -> Mapping[str, str]:
-        """Return the requests of a store by direction in the step with this index."""
+        """Return the requests of a store by direction in a step; empty for None."""
         return {} if step is None else self.steps[step].requests
 
     def latency_kind_of(self, step: StepRecord) -> Literal["clat", "lat"]:
@@ -525,8 +527,5 @@ def run_json_schema() -> dict[str, Any]:
 
 
 def parse_record(text: bytes) -> RunRecord:
-    """Parse run.json, with printable text only.
-
-    Raises pydantic's ValidationError.
-    """
+    """Parse run.json, and make all text printable. Raises pydantic's ValidationError."""
     return plain(RunRecord.model_validate_json(text))

@@ -52,7 +52,7 @@ def hosts_by_role(
     """Return the hosts of each role: named hosts first, then numbers and shares in order, then the
     rest.
 
-    Raises UsageError for a role without hosts, or a host in two roles.
+    Raises UsageError for a role with too few hosts, or a host in two roles.
     """
     found: dict[str, list[HostAddress]] = {}
     for role, text in roles.items():

@@ -140,7 +140,7 @@ class SearchPoint(Struct, frozen=True, omit_defaults=True):
 
     `iops`, `bw_bytes_per_s`: achieved over all hosts and directions. `intended`: latency from
     intended start in ns, by percentile label ("99.9") and "mean"; empty if unknown, with the code
-    of the reason in `intended_why`. `cut`: ended early, because it was clearly over.
+    of the reason in `intended_why`. `cut`: ended early, because a limit was clearly exceeded.
     """
 
     step: int

@@ -165,7 +165,7 @@ class ScalingPointRecord(RecordPart):
     hosts: int = Field(description="number of hosts")
     iops: ConfidenceInterval = Field(description="achieved rate")
     efficiency: float | None = Field(
-        None, description="relative to linear growth from the fewest hosts; 1 is linear"
+        None, description="relative to linear scaling from the fewest hosts; 1 is linear"
     )
     extrapolated: bool = Field(False, description="computed by the model, not measured")
 

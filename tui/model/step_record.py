@@ -24,7 +24,9 @@ Scalar = str | int | float | bool | None
 class PhaseRecord(RecordPart):
     """A phase of a step, or a run phase before or after all steps."""
 
-    name: str = Field(description="connect, preflight, layout, barrier, measure, collect, cleanup")
+    name: str = Field(
+        description="connect, preflight, pause, layout, barrier, measure, collect or cleanup"
+    )
     command: str | None = Field(None, description="the first host's command, quoted for a shell")
     start_utc: str | None = Field(None, description="start time", pattern=UTC_PATTERN)
     end_utc: str | None = Field(None, description="end time; null if unknown", pattern=UTC_PATTERN)
@@ -39,7 +41,11 @@ class TaskRecord(RecordPart):
     randseed: int | None = Field(None, description="random seed")
     exit_code: int | None = Field(None, description="tool exit code; null if unknown")
     ended: str | None = Field(
-        None, description="how the command ended: exit, stop, abort, lease, lost; null if unknown"
+        None,
+        description=(
+            "how the command ended: exit, stop, abort, lease, lost or allocation-ended; null if"
+            " unknown"
+        ),
     )
     final: bool | None = Field(
         None, description="true: the tool finished on its own; null without a result"
@@ -149,8 +155,8 @@ class OperationRecord(RecordPart):
     max: float | None = Field(
         None, description="as printed by the tool; its meaning depends on the tool's version"
     )
-    min: float | None = Field(None, description="likewise")
-    mean: float | None = Field(None, description="likewise")
+    min: float | None = Field(None, description="as printed by the tool, like max")
+    mean: float | None = Field(None, description="as printed by the tool")
     stddev: float | None = Field(
         None,
         description=(

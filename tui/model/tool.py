@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def installed_in(group: str) -> dict[str, EntryPoint]:
-    """Return the entry points of a group by name, in order, without importing them."""
+    """Return the entry points of a group, sorted by name, without importing them."""
     found: dict[str, EntryPoint] = {}
     for point in _points_of(group):
         found.setdefault(point.name, point)

@@ -64,9 +64,9 @@ class YamlDocument:
     spans: dict[KeyPath, tuple[int, int]] = field(repr=False)
 
     def position(self, path: KeyPath, key: bool = False) -> Place:
-        """Return (line, column) of a value, or with `key` of its key.
+        """Return (line, column) of a value, or of its key if `key` is set.
 
-        For a value that does not exist, return the position of its nearest parent.
+        For a path that does not exist, return the position of the nearest parent's key.
         """
         places = self.keys if key else self.values
         for end in range(len(path), -1, -1):

@@ -110,4 +110,6 @@ def _stdin() -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise UsageError(f"standard input is not UTF-8 text: byte {error.start}") from error
+        raise UsageError(
+            f"standard input is not UTF-8 text: invalid byte at offset {error.start}"
+        ) from error
