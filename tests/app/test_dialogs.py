@@ -17,14 +17,12 @@ from textual.widgets import Button
 from tests.patience import seen
 from tui.app.dialogs.confirm import Confirm, Dialog, DialogChoice, OverwriteDialog
 from tui.app.dialogs.forms import AddHost, NewHosts
-from tui.app.dialogs.help import HelpScreen, help_lines, help_rows
+from tui.app.dialogs.help import HelpScreen, commands_of, help_lines, help_sections
 from tui.app.dialogs.text_entry import SecretPrompt
 from tui.app.services.remedies import trust_question
-from tui.app.terminal.action import Action
 from tui.app.terminal.theme import SYMBOLS, THEMES
 from tui.app.widgets.form import Form, TextInput
 from tui.app.widgets.lines import TextPane
-from tui.app.widgets.picklist import Heading
 from tui.remote.hostkeys import Presented
 from tui.remote.vault import Question
 
@@ -191,25 +189,31 @@ async def test_the_first_answer_is_the_default() -> None:
 
 
 def test_help_shows_the_keys_of_this_screen_first() -> None:
-    titles = [row.title for row in help_rows("review", "") if isinstance(row, Heading)]
+    titles = [title for title, _ in help_sections("review", "")]
     assert titles[:3] == ["Review", "Lists", "Everywhere"]
 
 
+def test_help_and_palette_leave_out_the_way_to_the_screen_one_is_on() -> None:
+    offered = [action for _, found in help_sections("review", "") for action in found]
+    for found in (offered, commands_of("review")):
+        assert "app.review" not in [action.id for action in found]
+        assert "app.hosts" in [action.id for action in found]
+
+
 def test_help_finds_actions_by_any_word() -> None:
-    heading, action = help_rows("hosts", "fingerprint")
-    assert (
-        isinstance(heading, Heading) and isinstance(action, Action) and action.id == "hosts.trust"
-    )
-    assert help_rows("hosts", "no such word") == []
+    ((title, (action,)),) = help_sections("hosts", "fingerprint")
+    assert (title, action.id) == ("Hosts", "hosts.trust")
+    assert help_sections("hosts", "no such word") == []
 
 
 @pytest.mark.parametrize("width", [40, 72])
 def test_help_says_all_of_what_a_key_does_however_narrow_it_is(width: int) -> None:
     lines = help_lines("runs", "", width)
     assert all(line.width <= width for line in lines)
-    rows = help_rows("runs", "")
     texts = [
-        row.title if isinstance(row, Heading) else f"{row.shown_keys} {row.help}" for row in rows
+        text
+        for title, found in help_sections("runs", "")
+        for text in (title, *(f"{action.shown_keys} {action.help}" for action in found))
     ]
     assert " ".join(line.plain for line in lines).split() == " ".join(texts).split()
 

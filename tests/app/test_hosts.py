@@ -475,4 +475,4 @@ def test_a_host_that_differs_from_its_peers_is_reported_in_the_list() -> None:
 def test_parts_of_a_fact_that_differ_are_reported_behind_it_once() -> None:
     host_list = checked_hosts(facts_of("weka-01"))
     host_list.selection.checks["h3"].facts.update(facts_of("weka-05"))
-    assert host_list.differs(host_list.hosts[2]) == "kernel, governor, links: mtu, speed"
+    assert host_list.differs(host_list.hosts[2]) == "kernel, governor, link MTU/speed"

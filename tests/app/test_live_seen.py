@@ -89,8 +89,7 @@ async def test_who_looks_back_is_told_the_way_to_now(tmp_path: Path) -> None:
         await pilot.press("left_square_bracket")
         await app.settle(pilot)
         assert (
-            bar.render().plain.startswith("[] look back  Esc now")
-            and "stop" not in bar.render().plain
+            bar.render().plain.startswith("[] rewind  Esc now") and "stop" not in bar.render().plain
         )
         await pilot.press("escape")
         await app.settle(pilot)

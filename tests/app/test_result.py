@@ -155,7 +155,7 @@ async def test_what_the_hosts_are_is_told_once_and_who_differs_by_name(tmp_path:
     write_record(maker.run_dir)
     async with stage(maker, step="result") as (app, pilot):
         page = (await tab(app, pilot, "facts")).split("About this run")[1]
-        assert f"Differs  {maker.hosts[2]}  links: mtu  1500, others 9000" in page
+        assert f"Differs  {maker.hosts[2]}  link MTU  1500, others 9000" in page
         assert page.count("governor performance") == 1
         assert "Network  1 link, physical, 25 Gbit/s" in page
 

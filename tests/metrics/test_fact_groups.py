@@ -71,7 +71,7 @@ def test_tables_are_compared_by_column_and_by_the_number_of_rows_not_by_names() 
     assert found.common == {"nics.speed_mbit": 25000}
     assert [each.text for each in found.differing] == [
         "links: 2 on h1, h2; 1 on odd",
-        "links: mtu: 9000 on h1, h2; 1500 on odd",
+        "link MTU: 9000 on h1, h2; 1500 on odd",
     ]
 
 
@@ -87,7 +87,7 @@ def test_of_mount_options_those_are_shown_that_differ() -> None:
     mount = {"path": "/m", "options": ["rw", "hard", "nconnect=8", "rsize=1048576"]}
     other = {"path": "/m", "options": ["rw", "hard", "rsize=262144"]}
     (options,) = compare(alike(1, {"mounts": [other]}, mounts=[mount])).differing
-    assert options.text == "mounts: options: nconnect=8, rsize=1048576 on h1; rsize=262144 on odd"
+    assert options.text == "mount options: nconnect=8, rsize=1048576 on h1; rsize=262144 on odd"
     fewer = {"path": "/m", "options": ["rw", "hard"]}
     (options,) = compare({"h1": {"mounts": [mount]}, "odd": {"mounts": [fewer]}}).differing
     assert options.text.endswith("without on odd")

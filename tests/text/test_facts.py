@@ -12,7 +12,6 @@ from tui.text.facts import (
     differing_lines,
     machine_lines,
     machines_text,
-    odd_lines,
     odd_rows,
     own_lines,
     same_machine,
@@ -62,10 +61,9 @@ def test_in_wide_panes_each_fact_that_differs_has_a_line_with_both_values() -> N
     ]
     assert list(difference_rows(found, 40)) == list(differing_lines(found))
     assert told(list(odd_rows(found, "h8"))) == [
-        "differs: from 7 hosts",
-        ": clock source  hpet, others tsc",
-        ": governor      powersave, others performance",
-        ": open files    20000, others 1024",
+        "differs: clock source  hpet  (tsc on 7 hosts)",
+        ": governor      powersave  (performance on 7 hosts)",
+        ": open files    20000  (1024 on 7 hosts)",
     ]
 
 
@@ -103,10 +101,10 @@ def test_one_of_a_thing_is_not_many() -> None:
 
 def test_the_host_that_is_looked_at_comes_first() -> None:
     found = compare({"a": ALIKE, "b": ALIKE, "c": ALIKE | {"governor": "powersave"}})
-    assert told(list(odd_lines(found, "c"))) == [
-        "differs: from a, b: governor powersave, not performance"
+    assert told(list(odd_rows(found, "c"))) == [
+        "differs: governor  powersave  (performance on a, b)"
     ]
-    assert told(list(odd_lines(found, "a"))) == []
+    assert told(list(odd_rows(found, "a"))) == []
 
 
 ONE_BOOT: dict[str, Fact] = {"boot_id": "b1", "hostname": "box"}

@@ -339,7 +339,7 @@ def trust_all(args: argparse.Namespace) -> int:
     """Show the keys of hosts and pin new keys. A changed key is refused."""
     from tui.engine.inputs.user_files import add_lines
     from tui.remote.fan_out import fan_out
-    from tui.remote.way_base import is_over_ssh
+    from tui.remote.way_base import PRINTS_KEYS, is_over_ssh
 
     addresses = [address for address in chosen(args) if is_over_ssh(address)]
     keys, errors = connected(
@@ -359,7 +359,10 @@ def trust_all(args: argparse.Namespace) -> int:
         say(f"benchtui: {error}")
     new = [key for key in keys.values() if not key.known]
     if new and not (args.yes or ask(f"trust {plural(len(new), 'new key')}?")):
-        say("nothing pinned; verify the fingerprints, then use --yes or answer y")
+        say(
+            "nothing pinned; compare the fingerprints with those that this prints on the host,"
+            f" then use --yes or answer y: {PRINTS_KEYS}"
+        )
         return UNFIT
     if new:
         add_lines(paths().known_hosts, dict.fromkeys(key.line for key in new))

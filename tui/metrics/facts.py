@@ -31,6 +31,7 @@ NONE = "none"
 WITHOUT = "without"
 OPTIONAL = ("bond_mode", "bond_hash", "md_level", "md_action", "nfs_version", "paths", "via")
 """Columns that mean "none" if missing; other missing columns are unknown."""
+ACRONYMS = ("mtu", "nfs", "nic", "md")
 NAMED_HOSTS = 4
 _PLACES = {name: place for place, name in enumerate(HOST_FACTS)}
 
@@ -263,16 +264,30 @@ def _difference(name: str, groups: Sequence[tuple[Leaf, tuple[str, ...]]]) -> Fa
 
 
 def leaf_title(name: str) -> str:
-    """Return the title of a leaf: ``links: mtu``."""
+    """Return the title of a leaf: ``link MTU``, ``sysctl: vm.swappiness``."""
     fact, part = _split(name)
     if not part:
         return spec_of(name).title
-    words = (
-        part
-        if spec_of(name).kind == "map"
-        else part.replace("_bytes", "").replace("_mbit", "").replace("_", " ")
-    )
-    return f"{fact_of(fact).title}: {words}"
+    if spec_of(name).kind == "map":
+        return f"{fact_of(fact).title}: {part}"
+    return f"{fact_of(fact).title.removesuffix('s')} {_column_title(part)}"
+
+
+def _column_title(part: str) -> str:
+    words = part.replace("_bytes", "").replace("_mbit", "").split("_")
+    return " ".join(word.upper() if word in ACRONYMS else word for word in words)
+
+
+def titles_together(differences: Iterable[FactDifference]) -> list[str]:
+    """Return the titles of differences, those of one table as one: ``link MTU/speed``."""
+    found: dict[str, str] = {}
+    for each in differences:
+        fact, part = _split(each.name)
+        if part and (known := found.get(f"{fact}.")):
+            found[f"{fact}."] = f"{known}/{_column_title(part)}"
+        else:
+            found[f"{fact}." if part else fact] = each.title
+    return list(found.values())
 
 
 def leaf_text(name: str, value: Value) -> str:

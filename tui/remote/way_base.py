@@ -15,6 +15,8 @@ from tui.model.tool import load_from
 from tui.remote.transport import HostError, Transport
 
 GROUP = "benchtui.transports"
+PRINTS_KEYS = "cat /etc/ssh/ssh_host_*_key.pub | ssh-keygen -lf -"
+"""Prints the fingerprints of a host's keys, on that host."""
 
 
 class SshOpener(Protocol):

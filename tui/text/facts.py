@@ -18,6 +18,7 @@ from tui.metrics.facts import (
     leaf_text,
     leaf_title,
     one_boot,
+    titles_together,
 )
 from tui.metrics.units import plural
 from tui.model.host_tables import Running, Unknown, rows
@@ -303,7 +304,7 @@ def _value_run(difference: FactDifference, group: FactGroup | None) -> Run:
 
 def _titles(differences: Iterable[FactDifference]) -> str:
     """Return the titles of the first few facts, without duplicates; further ones are counted."""
-    return some(dict.fromkeys(each.title.partition(":")[0] for each in differences), NAMED_FACTS)
+    return some(titles_together(differences), NAMED_FACTS)
 
 
 def _by_hosts(
@@ -378,42 +379,36 @@ def unknown_lines(hosts: Mapping[str, Mapping[str, Fact]]) -> Iterator[str]:
 
 
 def odd_rows(found: FactsTogether, host: str) -> Fold:
-    """Yield the same as `odd_lines`, with a line for each fact below the hosts it differs from."""
-    others: tuple[str, ...] = ()
-    for each in sorted(found.odd_of(host), key=lambda each: not each.matters):
+    """Yield what differs on one host, a line for each fact: its value, then that of the others.
+
+    Performance-relevant differences come first; only these stand out.
+    """
+    odd = sorted(found.odd_of(host), key=lambda each: not each.matters)
+    wide = max((width_of(each.title) for each in odd), default=0)
+    label = "differs"
+    for each in odd:
         own = each.of(host)
         other = next((group for group in each.known if group is not own), None)
         if own is None or other is None:
             continue
-        if other.hosts != others:
-            others = other.hosts
-            yield "differs", [(f"from {hosts_text(others)}", LABEL)]
-        role = WARN if each.matters else TEXT
-        values = [leaf_text(each.name, group.value) for group in (own, other)]
+        here, there = (leaf_text(each.name, group.value) for group in (own, other))
+        there = _without_shared_words(there, here)
         yield (
-            "",
+            label,
             [
-                (f"{each.title:<12}  ", LABEL),
-                (values[0], role),
-                (", others ", LABEL),
-                (values[1], TEXT),
+                (f"{each.title:<{wide}}  ", LABEL),
+                (here, WARN if each.matters else TEXT),
+                (f"  ({there} on {hosts_text(other.hosts)})", LABEL),
             ],
         )
+        label = ""
 
 
-def odd_lines(found: FactsTogether, host: str) -> Fold:
-    """Yield what differs on one host, a line for each group of hosts it differs from.
-
-    Performance-relevant differences come first.
-    """
-    lines: dict[tuple[str, ...], list[Run]] = {}
-    last: dict[tuple[str, ...], FactDifference] = {}
-    for each in sorted(found.odd_of(host), key=lambda each: not each.matters):
-        own = each.of(host)
-        other = next((group for group in each.known if group is not own), None)
-        if own is not None and other is not None:
-            said = _not(last.get(other.hosts), each, own.value, other.value)
-            line = lines.setdefault(other.hosts, [(f"from {hosts_text(other.hosts)}: ", LABEL)])
-            last[other.hosts] = each
-            line += [("; " if len(line) > 1 else "", LABEL), (said, WARN if each.matters else TEXT)]
-    yield from (("differs", runs) for runs in lines.values())
+def _without_shared_words(text: str, before: str) -> str:
+    """Return a text without its first words if another text begins with them too."""
+    words, others = text.split(" "), before.split(" ")
+    while (
+        len(words) > 1 and len(others) > 1 and words[0] == others[0] and not words[0][0].isdigit()
+    ):
+        del words[0], others[0]
+    return " ".join(words)

@@ -214,6 +214,19 @@ def _slice(runs: Sequence[Run], start: int, end: int) -> tuple[Run, ...]:
     return tuple(kept)
 
 
+def whole_names(names: Sequence[str], width: int, between: str) -> str:
+    """Return as many names as fit, none of them truncated, and the number of others: ``a, b, +4``.
+
+    The first one is truncated if even that does not fit.
+    """
+    for count in range(len(names), 0, -1):
+        rest = [f"+{len(names) - count}"] if count < len(names) else []
+        text = between.join([*names[:count], *rest])
+        if width_of(text) <= width:
+            return text
+    return fit(names[0], width) if names else ""
+
+
 def packed(items: Iterable[Sequence[Run]], width: int) -> list[Line]:
     """Return items in as few lines as possible, without breaking an item."""
     lines: list[list[Run]] = []

@@ -24,13 +24,19 @@ from tui.model.search import Search
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 FIELDS = (
-    FieldSpec("name", "", "", "h1, a range like weka-[01-04], or several: h1,h2"),
+    FieldSpec("name", "", "", "one, a range like weka-[01-04], or several: h1,h2", "names"),
     FieldSpec(
-        "address", "", "", "name or IP address; empty: the host's name, resolved by ssh config"
+        "address",
+        "",
+        "",
+        "DNS name or IP address, or a range of them, one per host",
+        empty="the name, as ~/.ssh/config resolves it",
     ),
-    FieldSpec("user", "", "", "empty: from ssh config"),
-    FieldSpec("port", "", "", "empty: from ssh config, else 22"),
-    FieldSpec("groups", "", "", "names separated by commas"),
+    FieldSpec("user", "", "", "who logs in", empty="as ~/.ssh/config says, else your own"),
+    FieldSpec("port", "", "", "of the SSH server", empty="as ~/.ssh/config says, else 22"),
+    FieldSpec(
+        "groups", "", "", "names separated by commas; a host may be in several", empty="none"
+    ),
 )
 POINTS, WITHIN = "points", "within"
 
@@ -140,11 +146,11 @@ class AddHost(Dialog[NewHosts | None]):
         """Yield the fields and two buttons."""
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = "Add hosts to the inventory"
-            dialog.border_subtitle = "Enter add   Tab next field   Esc cancel"
+            dialog.border_subtitle = "Tab next field"
             yield Form(lambda name, text: check_host_field(self.taken, name, text), "!")
             with Horizontal(classes="dialog-buttons"):
-                yield Button("Cancel", id="cancel", compact=True)
-                yield Button("Add", id="add", compact=True)
+                yield Button("Cancel (Esc)", id="cancel", compact=True)
+                yield Button("Add (Enter)", id="add", compact=True, classes="-default")
 
     async def on_mount(self) -> None:
         """Focus the first field."""
@@ -242,7 +248,7 @@ class MoreDialog(Dialog[Bounds | None]):
             yield Form(lambda name, text: check_bound(self.spent.search, name, text), "!")
             with Horizontal(classes="dialog-buttons"):
                 yield Button("Cancel (Esc)", id="cancel", compact=True)
-                yield Button("Measure (Enter)", id="done", compact=True)
+                yield Button("Measure (Enter)", id="done", compact=True, classes="-default")
 
     async def on_mount(self) -> None:
         """Focus the part of the budget that stopped the search."""

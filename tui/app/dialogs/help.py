@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -17,12 +18,15 @@ from textual.widgets import Input, Static
 from tui.app.dialogs.confirm import Dialog
 from tui.app.terminal import actions
 from tui.app.terminal.action import Action
-from tui.app.terminal.actions import SCREENS
+from tui.app.terminal.actions import BY_NAME, SCREENS
 from tui.app.widgets.form import TextInput
 from tui.app.widgets.lines import TextPane, Unit
-from tui.app.widgets.picklist import Heading, PickList
-from tui.text.line import ACCENT, HEADING, TEXT, Line, labelled, width_of
+from tui.app.widgets.picklist import PickList
+from tui.text.line import ACCENT, HEADING, LABEL, TEXT, Line, Run, labelled, width_of
 from tui.text.table import Column
+
+if TYPE_CHECKING:
+    from tui.app.frame.shell import AppShell
 
 
 class TooSmall(ModalScreen[None]):
@@ -57,30 +61,38 @@ class TooSmall(ModalScreen[None]):
 
 
 TITLES = {"app": "Everywhere", "list": "Lists", **{entry.name: entry.title for entry in SCREENS}}
-KEY_CELLS = 13
+GAP = 2  # cells between keys and help
 
 
-def help_rows(screen: str, search: str) -> list[Action | Heading]:
-    """Return the actions that match every word of `search`, under headings.
+def help_sections(screen: str, search: str) -> list[tuple[str, list[Action]]]:
+    """Return the actions that match every word of `search`, by heading.
 
-    Those of this screen come first.
+    Those of this screen come first. The key that leads to this screen is left out.
     """
     here = actions.SCOPES.get(screen, ("app",))
-    rows: list[Action | Heading] = []
-    for scope in [*here, *(scope for scope in TITLES if scope not in here)]:
-        found = [action for action in actions.in_scope(scope) if matches(action, search)]
-        rows += [Heading(f"#{scope}", TITLES.get(scope, scope)), *found] if found else []
-    return rows
+    scopes = [*here, *(scope for scope in TITLES if scope not in here)]
+    found = {
+        TITLES.get(scope, scope): [
+            action
+            for action in actions.in_scope(scope)
+            if matches(action, search) and action.id != f"app.{screen}"
+        ]
+        for scope in scopes
+    }
+    return [(title, members) for title, members in found.items() if members]
 
 
 def help_lines(screen: str, search: str, width: int) -> list[Line]:
-    """Return the keys that match a search, each with its full help."""
+    """Return the keys that match a search, each with its full help.
+
+    The keys of a section take as many cells as its longest ones.
+    """
     lines: list[Line] = []
-    for row in help_rows(screen, search):
-        if isinstance(row, Heading):
-            lines.append(Line.of((row.title, HEADING)))
-        else:
-            lines += labelled([(row.shown_keys, ACCENT)], [(row.help, TEXT)], width, KEY_CELLS)
+    for heading, found in help_sections(screen, search):
+        cells = max(width_of(action.shown_keys) for action in found) + GAP
+        lines += [Line(), Line.of((heading, HEADING))] if lines else [Line.of((heading, HEADING))]
+        for action in found:
+            lines += labelled([(action.shown_keys, ACCENT)], [(action.help, TEXT)], width, cells)
     return lines
 
 
@@ -165,14 +177,25 @@ MOVES = {action.name for action in actions.in_scope("list")} | {"left", "right"}
 
 
 def commands_of(screen: str) -> list[Action]:
-    """Return the actions that the palette offers on a screen, without cursor movements."""
-    return [a for a in actions.of_screen(screen) if a.name not in MOVES and a.id not in HIDDEN]
+    """Return the actions that the palette offers on a screen.
+
+    Cursor movements and the way to the screen itself are left out.
+    """
+    hidden = {*HIDDEN, f"app.{screen}"}
+    return [a for a in actions.of_screen(screen) if a.name not in MOVES and a.id not in hidden]
 
 
-COMMAND_COLUMNS: tuple[Column[Action], ...] = (
-    Column("what it does", lambda action: action.help, least=20),
-    Column("key", lambda action: action.shown_keys, width=9, role=ACCENT),
-)
+def command_columns(can_go: Callable[[str], bool]) -> tuple[Column[Action], ...]:
+    """Return the columns of the palette; screens that have nothing to show yet are dim."""
+
+    def does(action: Action) -> Run:
+        useless = action.scope == "app" and action.name in BY_NAME and not can_go(action.name)
+        return action.help, LABEL if useless else TEXT
+
+    return (
+        Column("what it does", does, least=20),
+        Column("key", lambda action: action.shown_keys, width=9, role=ACCENT),
+    )
 
 
 class Palette(HelpScreen):
@@ -187,8 +210,9 @@ class Palette(HelpScreen):
             pane.border_title = f"Commands on {TITLES.get(self.about, 'this screen')}"
             pane.border_subtitle = "type to search, Enter runs, Esc closes"
             yield TextInput(placeholder="search", id="help-search")
+            columns = command_columns(cast("AppShell", self.app).can_go)
             picklist = PickList(
-                COMMAND_COLUMNS, lambda action: action.id, header=False, fits=True, id="help-list"
+                columns, lambda action: action.id, header=False, fits=True, id="help-list"
             )
             picklist.can_focus, picklist.leads = False, True
             yield picklist
@@ -203,9 +227,9 @@ class Palette(HelpScreen):
         """Show the whole help of the command under the cursor if the list truncates it."""
         chosen, room = self.chosen, self.picklist.rooms(self.picklist.size.width)[0]
         is_cut = chosen is not None and width_of(chosen.help) > room
-        self.query_one("#help-about", Static).update(
-            Content(chosen.help if chosen is not None and is_cut else "")
-        )
+        about = self.query_one("#help-about", Static)
+        about.update(Content(chosen.help if chosen is not None and is_cut else ""))
+        about.display = is_cut
 
     @property
     def chosen(self) -> Action | None:

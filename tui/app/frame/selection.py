@@ -45,6 +45,11 @@ class Selection(Struct):
         """All ticked hosts, load generators first."""
         return [*self.ticked, *self.servers]
 
+    @property
+    def not_ready(self) -> list[str]:
+        """The ticked hosts whose last check failed."""
+        return [name for name in self.chosen if (check := self.checks.get(name)) and not check.ok]
+
     def put(self, name: str, *, server: bool | None) -> None:
         """Tick a host as server or load generator; None unticks it."""
         for part in (self.ticked, self.servers):
@@ -106,7 +111,10 @@ class Selection(Struct):
         return profile.rpartition("/")[2] if profile.startswith("/") else profile
 
     def hosts_text(self) -> str:
-        """Return ``local``, ``4 hosts`` or ``4 hosts + 3 servers``; empty without ticks."""
+        """Return ``local``, ``4 hosts`` or ``4 hosts + 3 servers``; empty without ticks.
+
+        Hosts whose last check failed are counted apart: `not_ready_text`.
+        """
         hosts = (
             self.ticked[0]
             if len(self.ticked) == 1
@@ -116,3 +124,7 @@ class Selection(Struct):
         )
         servers = plural(len(self.servers), "server") if self.servers else ""
         return " + ".join(filter(None, (hosts, servers)))
+
+    def not_ready_text(self) -> str:
+        """Return ``1 not ready``; empty if no check of a ticked host has failed."""
+        return f"{count} not ready" if (count := len(self.not_ready)) else ""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec import Struct, field
 from textual import events, work
 from textual.app import App
+from textual.content import Content
 from textual.message_pump import MessagePump
 
 from tui.app.frame.selection import Selection
@@ -324,17 +325,19 @@ class AppShell(TypeAheadApp[None]):
         if self.watched is not None and summary is not None and summary.state not in WITHOUT_RECORD:
             self.run_ended(self.watched)
 
-    def choice_text(self, room: int) -> str:
+    def choice_text(self, room: int) -> Content:
         """Return the selection in at most `room` cells: all of it, or the profile, or the hosts.
 
-        Empty if none of these fits.
+        Hosts that are not ready come before the profile. Empty if nothing fits.
         """
-        hosts, profile = self.selection.hosts_text(), self.selection.profile_text()
-        dot = f" {self.symbols.dot} "
-        for text in (dot.join(filter(None, (hosts, profile))), profile, hosts):
-            if len(text) <= room:
+        count, profile = self.selection.hosts_text(), Content(self.selection.profile_text())
+        failed = self.selection.not_ready_text()
+        hosts = Content.assemble(count, ", " * bool(failed), (failed, "$bad"))
+        whole = Content(f" {self.symbols.dot} ").join([each for each in (hosts, profile) if each])
+        for text in (whole, hosts if failed else profile, profile, Content(count)):
+            if text.cell_length <= room:
                 return text
-        return ""
+        return Content()
 
     # -- runs
 

@@ -92,8 +92,8 @@ class TopBar(Bar):
         left = self.steps(width)
         # two blanks part it from the steps
         right = self.shell.choice_text(max(width - left.cell_length - 2, 0))
-        gap = max(width - left.cell_length - Content(right).cell_length, 1)
-        return Content.assemble(left, " " * gap, (right, "$foreground")).truncate(
+        gap = max(width - left.cell_length - right.cell_length, 1)
+        return Content.assemble(left, " " * gap, right.stylize_before("$foreground")).truncate(
             width, ellipsis=True
         )
 

@@ -20,13 +20,13 @@ from tui.app.screens import hosts_list
 from tui.app.screens.hosts_first import first_lines
 from tui.app.screens.hosts_list import INDENT, HostList, KnownHost, Labelled, run_role
 from tui.app.services.preflight import add_to_inventory, check_each, places_of
-from tui.app.terminal.theme import Symbols
-from tui.app.widgets.form import TextInput
+from tui.app.widgets.form import FilterInput
 from tui.app.widgets.lines import TextPane
 from tui.app.widgets.picklist import PickList, share_height
 from tui.model import hostspec
 from tui.model.plain import some
 from tui.model.problem import BenchtuiError
+from tui.remote.way_base import PRINTS_KEYS
 from tui.text.line import ACCENT, BAD, BRIGHT, LABEL, TEXT, Line, Run, indented, labelled
 from tui.text.table import Column
 
@@ -44,7 +44,6 @@ NO_MATCH = "Nothing matches the filter: Esc clears it"
 READING = "reading the inventory and ssh config"
 FIRST_LINES = 4  # about the host, above what to do first
 CHROME_LINES, LEAST_DETAILS = 2, 7
-ROWS_FROM = 100  # cells of the details: a line for each fact that differs
 SHARE, FOCUS_SHARE = 0.3, 0.6  # of the lines, for the details
 # of the terminal: columns from which the details are next to a list longer than this share of lines
 BROAD_FROM, LONG = 180, 0.45
@@ -59,6 +58,7 @@ class HostsScreen(FilteredScreen):
     def __init__(self) -> None:
         super().__init__()
         self.host_list = HostList(self.shell.selection, self.shell.symbols)
+        self.host_list.known_hosts = self.shell.paths.known_hosts
         self.columns: tuple[Column[KnownHost], ...] = hosts_list.columns(self.host_list)
         self.fact_columns: tuple[Column[KnownHost], ...] = ()  # once a host has facts
         self.hosts_shown = asyncio.Event()
@@ -73,13 +73,13 @@ class HostsScreen(FilteredScreen):
         picklist = PickList(columns, lambda host: host.name, fits=True, id="hosts-list")
         picklist.add_class("pane", update=False)
         picklist.border_title = "Hosts"
-        words = "filter: a name, h[1-4], address, group, server"
+        words = "name, range such as h[1-4], address, group or role"
         pane = TextPane(id="hosts-detail")
         pane.more = "Tab scrolls"
         with Vertical(id="hosts-body"):
             yield picklist
             yield pane
-        yield TextInput(placeholder=words, id="hosts-filter", classes="filter")
+        yield FilterInput(words, "hosts-filter")
 
     async def on_mount(self) -> None:
         """Show the hosts with the first frame, if the files are read in time."""
@@ -219,12 +219,15 @@ class HostsScreen(FilteredScreen):
             for each in host_list.sources
         }
         self.picklist.awaits = bool(host_list.checking)
-        self.picklist.set_rows(hosts_list.rows(host_list.shown, ticked, {} if search else notes))
+        self.picklist.set_rows(hosts_list.rows(host_list.shown, selection, {} if search else notes))
         self.share_room()
         found = f"{len(host_list.shown)} of {len(host_list.hosts)} shown, " if search else ""
         servers = f", {len(selection.servers)} only monitored" if selection.servers else ""
-        self.picklist.border_subtitle = (
-            f"{found}{len(selection.chosen)} of {len(host_list.hosts)} ticked{servers}"
+        failed = selection.not_ready_text()
+        self.picklist.border_subtitle = Content.assemble(
+            f"{found}{len(selection.chosen)} of {len(host_list.hosts)} ticked{servers}",
+            ", " * bool(failed),
+            (failed, "$bad"),
         )
         self.show_details()
         self.refresh_chrome()
@@ -400,8 +403,8 @@ def detail_lines(
 ) -> list[Line]:
     """Return the details of a row.
 
-    `room`: lines that are visible. `broad`: they are beside the list and have room for the ticked
-    hosts as well.
+    `room`: lines that are visible; the ticked hosts follow if they fit. `broad`: the details are
+    beside the list, and show them in any case.
     """
     host, group = host_list.at(key), host_list.group_at(key)
     if host_list.problem:
@@ -417,8 +420,10 @@ def detail_lines(
             Line(),
             *first_lines(width, room - FIRST_LINES),
         ]
-    ticked = ticked_lines(host_list, width) if broad else []
-    return [*host_lines(host, host_list, width), *ticked, *every_fact(host, host_list, width)]
+    lines, ticked = host_lines(host, host_list, width), ticked_lines(host_list, width)
+    fits = broad or not host_list.facts(host) or len(lines) + len(ticked) <= room
+    shown = ticked if fits else []
+    return [*lines, *shown, *every_fact(host, host_list, width)]
 
 
 def host_lines(host: KnownHost, host_list: HostList, width: int) -> list[Line]:
@@ -433,8 +438,8 @@ def host_lines(host: KnownHost, host_list: HostList, width: int) -> list[Line]:
     elif check is None:
         lines.append(key_hint("c", "connects and collects facts", "not checked yet: "))
     else:
-        lines += verdict_lines(check, symbols, width)
-    odd, facts = odd_and_facts(host, host_list, in_rows=width >= ROWS_FROM)
+        lines += verdict_lines(check, host_list, width)
+    odd, facts = odd_and_facts(host, host_list)
     role = [("role", runs)] if (runs := role_runs(host, host_list.selection)) else []
     labels = [*odd, *role, ("address", address_runs(host, host_list.place(host))), *facts]
     return [
@@ -448,17 +453,17 @@ def host_lines(host: KnownHost, host_list: HostList, width: int) -> list[Line]:
 
 
 def odd_and_facts(
-    host: KnownHost, host_list: HostList, *, in_rows: bool
+    host: KnownHost, host_list: HostList
 ) -> tuple[Iterable[Labelled], Iterable[Labelled]]:
     """Return the facts in which a host differs from its peers, and all its facts."""
     facts = host_list.facts(host)
     if not facts:
         return (), ()
     from tui.app.screens.hosts_facts import fact_lines
-    from tui.text.facts import odd_lines, odd_rows, same_machine
+    from tui.text.facts import odd_rows, same_machine
 
     checked = {each.name: host_list.facts(each) for each in host_list.hosts}
-    odd = (odd_rows if in_rows else odd_lines)(host_list.facts_together(host), host.name)
+    odd = odd_rows(host_list.facts_together(host), host.name)
     return (*same_machine(checked, host.name), *odd), fact_lines(facts)
 
 
@@ -502,6 +507,8 @@ def group_lines(title: str, host_list: HostList, width: int) -> list[Line]:
 
 def address_runs(host: KnownHost, place: str) -> list[Run]:
     """Return address, origin and groups of a host."""
+    if host.address.transport == "local":
+        return [("this machine", BRIGHT), (", without SSH", LABEL)]
     groups = f", groups {', '.join(host.address.groups)}" if host.address.groups else ""
     return [(place, BRIGHT), (f"  from {host.origin}{groups}", LABEL)]
 
@@ -529,14 +536,22 @@ def role_runs(host: KnownHost, selection: Selection) -> list[Run]:
     ]
 
 
-def verdict_lines(check: HostCheck, symbols: Symbols, width: int) -> list[Line]:
-    """Return why a check failed, and the key that helps."""
+def verdict_lines(check: HostCheck, host_list: HostList, width: int) -> list[Line]:
+    """Return why a check failed, and what helps: how to verify an unknown key, and trust it."""
     if check.ok:
         return []
-    lines = indented([(f"{symbols.bad} {check.message}", BAD)], width, 0)
-    if check.code == "host-key-unknown":
-        lines.append(key_hint("t", "trusts this key (asks first)"))
-    return lines
+    found, semicolon, more = check.message.partition("; ")
+    mark = f"{host_list.symbols.bad} {found}"
+    if check.code != "host-key-unknown":
+        return indented([(mark, BAD), (semicolon + more, LABEL)], width, 0)
+    prints: list[Run] = [(f"on {check.name}: ", LABEL), (PRINTS_KEYS, BRIGHT)]
+    pins = f": asks, then adds it to {host_list.known_hosts}"
+    return [
+        *indented([(mark, BAD)], width, 0),
+        *labelled([("verify", LABEL)], prints, width, INDENT),
+        *labelled([("t", ACCENT)], [("trusts the key", TEXT), (pins, LABEL)], width, INDENT),
+        *(indented([(more, LABEL)], width, INDENT) if more else []),
+    ]
 
 
 def key_hint(key: str, does: str, before: str = "") -> Line:

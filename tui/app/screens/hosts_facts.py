@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from tui import workloads
-from tui.app.screens.hosts_list import INDENT, HostList, KnownHost, Labelled
+from tui.app.screens.hosts_list import DIFFERS_CELLS, INDENT, HostList, KnownHost, Labelled
 from tui.app.terminal.theme import Symbols
 from tui.metrics.facts import FactsTogether, compare, fact_text
 from tui.model.hostfacts import Fact
@@ -31,9 +31,18 @@ def tool() -> str:
 def fact_columns(host_list: HostList) -> tuple[Column[KnownHost], ...]:
     """Return the columns of facts; unknown facts are dashes."""
     symbols, name = host_list.symbols, tool()
+    version = f"{name}_version"
 
-    def cell(text: Callable[[Facts], str]) -> Callable[[KnownHost], Run]:
-        return lambda host: (text(facts := host_list.facts(host)), TEXT if facts else LABEL)
+    def cell(text: Callable[[Facts], str], fact: str = "") -> Callable[[KnownHost], Run]:
+        def run(host: KnownHost) -> Run:
+            facts = host_list.facts(host)
+            is_odd = any(odd.matters and odd.name == fact for odd in host_list.odd(host))
+            return text(facts), WARN if is_odd else TEXT if facts else LABEL
+
+        return run
+
+    def fact(name: str) -> Callable[[KnownHost], Run]:
+        return cell(lambda f: _shown(f, name, symbols), name)
 
     def by(name: str, *, falling: bool = False) -> dict[str, Any]:
         return {
@@ -42,20 +51,16 @@ def fact_columns(host_list: HostList) -> tuple[Column[KnownHost], ...]:
         }
 
     return (
-        Column(name, cell(lambda f: _shown(f, f"{name}_version", symbols).removeprefix(f"{name}-")),
-            6,
-               **by(f"{name}_version")),
-        Column("cores", cell(lambda f: _shown(f, "cpus", symbols)), 6, right=True, gap=1,
-            **by("cpus", falling=True)),
-        Column("kernel", cell(lambda f: _shown(f, "kernel", symbols).removeprefix("Linux ")), 16,
-            drop=4,
-               **by("kernel")),
-        Column("memory", cell(lambda f: _shown(f, "mem_bytes", symbols)), 8, right=True, drop=3,
+        Column(name, cell(lambda f: _shown(f, version, symbols).removeprefix(f"{name}-"), version),
+            6, **by(version)),
+        Column("cores", fact("cpus"), 6, right=True, gap=1, drop=1, **by("cpus", falling=True)),
+        Column("kernel", cell(lambda f: _shown(f, "kernel", symbols).removeprefix("Linux "),
+            "kernel"), 16, drop=4, **by("kernel")),
+        Column("memory", fact("mem_bytes"), 8, right=True, drop=3,
                **by("mem_bytes", falling=True)),
-        Column("free", cell(lambda f: _shown(f, "target_free_bytes", symbols)), 8, right=True,
-            drop=2,
+        Column("free", fact("target_free_bytes"), 8, right=True, drop=2,
                **by("target_free_bytes")),
-        Column("differs in", host_list.differs, least=16, wants=24, drop=1, role=WARN,
+        Column("differs in", host_list.differs, least=16, wants=DIFFERS_CELLS, role=WARN,
                order=lambda h: (not host_list.differs(h), h.name)),
     )  # fmt: skip
 

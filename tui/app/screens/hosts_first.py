@@ -6,7 +6,19 @@ from functools import cache
 
 from tui.engine.inputs.profile_texts import group_of, groups
 from tui.model.paths import presets_dir
-from tui.text.line import ACCENT, BRIGHT, LABEL, TEXT, Line, Run, clip, labelled, rule, width_of
+from tui.text.line import (
+    ACCENT,
+    BRIGHT,
+    LABEL,
+    TEXT,
+    Line,
+    Run,
+    labelled,
+    rule,
+    whole_names,
+    width_of,
+    width_of_runs,
+)
 
 WHAT_NOW = (
     ("J", "benchmark this machine: choose pattern, block size, jobs, queue depth and target"),
@@ -59,7 +71,8 @@ def preset_lines(width: int, *, brief: bool) -> list[Line]:
         label = [(f"{name:<{column}}", BRIGHT), (f"{len(members):>3}  ", LABEL)]
         names: list[Run] = [("  ".join(members), LABEL)]
         if members and brief:
-            lines.append(Line.of(*clip([*label, *names], width)))
+            room = width - width_of_runs(label)
+            lines.append(Line.of(*label, (whole_names(members, room, "  "), LABEL)))
         elif members:
             lines += labelled(label, names, width)
     return lines

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
@@ -18,19 +19,32 @@ from tui.app.terminal.theme import Symbols
 from tui.app.widgets.picklist import Heading
 from tui.metrics.units import duration
 from tui.model.hostspec import is_range, named
-from tui.text.line import ACCENT, BAD, BRIGHT, GOOD, LABEL, TEXT, WARN, Line, Run, indented
+from tui.text.line import (
+    ACCENT,
+    BAD,
+    BRIGHT,
+    GOOD,
+    LABEL,
+    TEXT,
+    WARN,
+    Line,
+    Run,
+    indented,
+    whole_names,
+)
 from tui.text.table import Column
 
 if TYPE_CHECKING:
     from tui.engine.inputs.hosts import Fleet
     from tui.engine.inputs.source_groups import SourceAnswer
     from tui.engine.preflight.host_check import HostCheck
-    from tui.metrics.facts import FactsTogether
+    from tui.metrics.facts import FactDifference, FactsTogether
     from tui.model.address import HostAddress
     from tui.model.hostfacts import Fact
     from tui.model.source_group import SourceGroup
 
 GROUPS_KEPT = 32
+DIFFERS_CELLS = 40  # of the facts that a host differs in
 INDENT = 9  # cells before the text next to a label of the details
 Labelled = tuple[str, list[Run]]
 """A label in the details, and the text beside it."""
@@ -82,8 +96,10 @@ class HostList:
         self.places: dict[str, str] = {}
         self.problem: str | None = None  # why hosts could not be read
         self.was_read = False  # inventory and ssh config were read
+        self.known_hosts = Path()  # the file that trusted keys go to
         # kept until checks change
         self._together: dict[tuple[tuple[str, int], ...], FactsTogether] = {}
+        self._odd: dict[tuple[int, str], list[FactDifference]] = {}
 
     def show(self, search: str) -> None:
         """Show the hosts that match a filter, group by group."""
@@ -124,25 +140,33 @@ class HostList:
         if key not in self._together:
             if len(self._together) > GROUPS_KEPT:
                 self._together.clear()
+                self._odd.clear()
             self._together[key] = compare({name: check.facts for name, check in checks.items()})
         return self._together[key]
 
-    def differs(self, host: KnownHost) -> str:
-        """Return the facts in which a host differs from its peers: ``links: mtu``.
+    def odd(self, host: KnownHost) -> list[FactDifference]:
+        """Return what a host differs in from its peers, performance-relevant facts first.
 
         Empty until all checks have finished.
         """
         if self.checking or not self.facts(host):
+            return []
+        together = self.facts_together(host)
+        key = (id(together), host.name)
+        if key not in self._odd:
+            self._odd[key] = sorted(together.odd_of(host.name), key=lambda odd: not odd.matters)
+        return self._odd[key]
+
+    def differs(self, host: KnownHost) -> str:
+        """Return the facts in which a host differs from its peers: ``kernel, link MTU``.
+
+        Facts that do not fit into a column are counted: ``kernel, governor, +3``.
+        """
+        if not (odd := self.odd(host)):
             return ""
-        parts: dict[str, dict[str, None]] = {}
-        for odd in sorted(
-            self.facts_together(host).odd_of(host.name), key=lambda odd: not odd.matters
-        ):
-            subject, _, part = odd.title.partition(": ")
-            parts.setdefault(subject, {})[part] = None
-        texts = (f"{subject}: {', '.join(shown)}" if (shown := [*filter(None, names)]) else subject
-                 for subject, names in parts.items())  # fmt: skip
-        return ", ".join(texts)
+        from tui.metrics.facts import titles_together
+
+        return whole_names(titles_together(odd), DIFFERS_CELLS, ", ")
 
     # -- of a row
 
@@ -273,11 +297,7 @@ def useful_columns(
     columns: Iterable[Column[KnownHost]], host_list: HostList
 ) -> tuple[Column[KnownHost], ...]:
     """Return the columns that have content for these hosts."""
-    useless = (
-        set()
-        if any(has_server_role(host, host_list.selection) for host in host_list.hosts)
-        else {"role"}
-    )
+    useless = set() if mixed_roles(host_list.hosts, host_list.selection) else {"role"}
     useless |= set() if any(map(host_list.differs, host_list.shown)) else {"differs in"}
     return tuple(each for each in columns if each.title not in useless)
 
@@ -288,24 +308,37 @@ def run_role(host: KnownHost, selection: Selection) -> Run:
     return role, LABEL if role == host.address.role else WARN
 
 
-def has_server_role(host: KnownHost, selection: Selection) -> bool:
-    """Return whether a host is a server, in the run or in the inventory."""
-    return "server" in (host.address.role, run_role(host, selection)[0])
+def mixed_roles(hosts: Iterable[KnownHost], selection: Selection) -> bool:
+    """Return whether the headings of groups cannot say the roles of their hosts.
+
+    That is so if a group has clients and servers, or if a role differs from the inventory.
+    """
+    return any(
+        len({run_role(host, selection) for host in members}) > 1
+        or any(run_role(host, selection)[1] == WARN for host in members)
+        for members in by_group(hosts).values()
+    )
 
 
 def rows(
-    hosts: Sequence[KnownHost], ticked: Iterable[str], sources: Mapping[str, Run] = NO_SOURCES
+    hosts: Sequence[KnownHost], selection: Selection, sources: Mapping[str, Run] = NO_SOURCES
 ) -> list[KnownHost | Heading]:
     """Return the hosts under the headings of their groups, which count the ticked hosts.
 
     `sources`: notes for the headings of sources. Sources without hosts come last.
     """
-    chosen = frozenset(ticked)
+    chosen, failed = frozenset(selection.chosen), frozenset(selection.not_ready)
+    mixed = mixed_roles(hosts, selection)
     found: list[KnownHost | Heading] = []
     for group, members in by_group(hosts).items():
         count = sum(host.name in chosen for host in members)
         share = (f"{count}/{len(members)}", ACCENT if count else LABEL)
-        found += [Heading(heading_key(group), group, sources.get(group, share)), *members]
+        servers = not mixed and selection.is_server(members[0].address)
+        more: list[Run] = [(" servers", LABEL)] if servers else []
+        if count := sum(host.name in failed for host in members):
+            more.append((f", {count} not ready", BAD))
+        note = sources.get(group, share)
+        found += [Heading(heading_key(group), group, note, tuple(more)), *members]
     there = {each.key for each in found if isinstance(each, Heading)}
     return [*found, *(Heading(key, title, note) for title, note in sources.items()
                       if (key := heading_key(title)) not in there)]  # fmt: skip

@@ -28,7 +28,7 @@ from tui.app.screens.live_look import BehindGraphs, HeatMap, Look, PointsPanels
 from tui.app.screens.live_watching import WatchingScreen
 from tui.app.services import remedies
 from tui.app.widgets.figure_tiles import TILE_LINES, FigureTiles, live_tiles
-from tui.app.widgets.form import TextInput
+from tui.app.widgets.form import FilterInput
 from tui.app.widgets.graph import Graph, GraphPanel, Pulse
 from tui.app.widgets.graph_panels import HeatPanel, Subject, panels, with_behind
 from tui.app.widgets.host_rows import RowFigures
@@ -102,11 +102,7 @@ class LiveScreen(WatchingScreen):
         yield percentiles.set_class(not self.rooms.is_shown("percentiles"), "-none")
         thresholds = self.plan.thresholds if self.plan is not None else {}
         yield HostTable(symbols.name, thresholds, id="live-hosts")
-        yield TextInput(
-            placeholder="filter: part of a host name, or h[1-4]",
-            classes="filter",
-            id="live-filter",
-        )
+        yield FilterInput("part of a host name, or h[1-4]", "live-filter")
         yield ServerTable(thresholds, id="live-servers")
         yield OperationsPanel(id="live-plan")
         marks = {"info": symbols.dot, "warning": symbols.warn, "error": symbols.bad}

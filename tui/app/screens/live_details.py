@@ -131,7 +131,7 @@ class HostDetails(Struct, frozen=True):
 
 Keys = tuple[tuple[str, str], ...]
 GENERAL: Keys = (("?", "help"), ("q", "quit"))
-LOOK_BACK: Keys = (("[]", "look back"),)
+LOOK_BACK: Keys = (("[]", "rewind"),)
 PLAY: Keys = (("Space", "play/pause"), ("←→", "10 s"))
 SPEED, DIRECTION, HOST = ("+-", "speed"), ("t", "direction"), ("h", "host")
 
@@ -173,7 +173,7 @@ def hint(shown: FooterState) -> Keys:
         now = ("Esc", "whole load" if shown.over else "now")
         return (*LOOK_BACK, now, ("s", "sort"), ("z", "zoom"), _job_or(shown, "L", "log"), *GENERAL)
     if shown.replay:
-        before = (("v", "before"),) if shown.roomy else ()
+        before = (("v", "overlay"),) if shown.roomy else ()
         return (
             *PLAY,
             SPEED,

@@ -17,7 +17,7 @@ from tui.app.screens import profiles_text as profile_text
 from tui.app.screens import review_plan
 from tui.app.services.launching import sample_plan
 from tui.app.services.outside_editor import edit_outside
-from tui.app.widgets.form import TextInput
+from tui.app.widgets.form import FilterInput
 from tui.app.widgets.lines import Builder, TextPane
 from tui.app.widgets.picklist import PickList
 from tui.model.problem import BenchtuiError
@@ -57,7 +57,7 @@ class ProfilesScreen(FilteredScreen):
         picklist = PickList(columns, profile_text.key_of, header=False, id="profiles-list")
         picklist.add_class("pane", update=False)
         picklist.border_title = "Profiles"
-        filter_ = TextInput(placeholder="filter", id="profiles-filter", classes="filter")
+        filter_ = FilterInput("name or title", "profiles-filter")
         detail = TextPane(id="profiles-detail")
         yield Horizontal(
             Vertical(picklist, filter_, id="profiles-side"), detail, id="profiles-body"

@@ -22,7 +22,7 @@ from tui.app.services import run_commands
 from tui.app.services.exporting import import_kept
 from tui.app.terminal import run_actions
 from tui.app.terminal.theme import Symbols
-from tui.app.widgets.form import TextInput
+from tui.app.widgets.form import FilterInput
 from tui.app.widgets.picklist import PickList, share_height
 from tui.library.filter import Filter, parse
 from tui.library.summary import ORDERS, tags_text
@@ -97,9 +97,7 @@ class RunsScreen(FilteredScreen):
             yield picklist
             yield RunPreview(draws_colors=self.shell.draws_colors, symbols=self.shell.symbols.name)
         yield Static("reading the runs", id="runs-empty", markup=False)
-        yield TextInput(placeholder="words, tag:NAME profile:TAG verdict:valid since:7d",
-            id="runs-filter",
-                        classes="filter")  # fmt: skip
+        yield FilterInput("words, tag:NAME profile:TAG verdict:valid since:7d", "runs-filter")
 
     @property
     def preview(self) -> RunPreview:

@@ -15,6 +15,7 @@ from tui.app.services.resuming import run_again
 from tui.metrics.units import plural
 from tui.model.plain import some
 from tui.model.problem import BenchtuiError
+from tui.remote.way_base import PRINTS_KEYS
 
 if TYPE_CHECKING:
     from tui.app.frame.step_screen import StepScreen
@@ -118,17 +119,17 @@ async def ask_to_trust(screen: StepScreen, hosts: Sequence[HostAddress]) -> list
     return [key.name for key in new]
 
 
-TRUSTED = "the fingerprint on the host's console, or ask its administrator"
+TRUSTED = f"what this prints on the host's console:\n{PRINTS_KEYS}"
 
 
 def trust_question(keys: Sequence[Presented]) -> Confirm:
     """Return the dialog that asks whether to pin keys, with the fingerprint of each."""
     if len(keys) == 1:
-        body = f"{keys[0].fingerprint}\n\nCompare it with {TRUSTED}."
+        body = f"{keys[0].fingerprint}\n\nCompare it with {TRUSTED}"
         return Confirm(f"Trust the key of {keys[0].name}?", body)
     width = max(len(key.name) for key in keys)
     lines = "\n".join(f"{key.name:<{width}}  {key.fingerprint}" for key in keys)
-    body = f"Compare each with {TRUSTED}.\n\n{lines}"
+    body = f"Compare each with {TRUSTED}\n\n{lines}"
     return Confirm(
         f"Trust these {len(keys)} keys?", body, width=max(map(len, lines.splitlines())) + FRAME
     )

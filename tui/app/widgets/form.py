@@ -14,7 +14,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import Reactive
 from textual.strip import Strip
@@ -46,6 +46,7 @@ class FieldSpec(Struct, frozen=True):
     masked: bool = False  # input is hidden
     choices: tuple[str, ...] = ()  # the allowed words, without spaces; empty: any text
     is_change: bool = True  # a value other than the default counts as a change
+    empty: str = ""  # what an empty field means, shown in it
 
 
 class Field(Vertical):
@@ -101,7 +102,13 @@ class Field(Vertical):
         spec = self.spec
         if spec.choices:
             return ChoiceInput(spec.value, spec.choices, name=spec.name, select_on_focus=True)
-        return SecretInput(spec.value, name=spec.name, password=spec.masked, select_on_focus=True)
+        return SecretInput(
+            spec.value,
+            name=spec.name,
+            password=spec.masked,
+            select_on_focus=True,
+            placeholder=spec.empty,
+        )
 
     @property
     def label(self) -> str:
@@ -381,6 +388,24 @@ class TextInput(Input):
         if self.content_width - 1 > begin + width:  # the last column of the content is the cursor's
             strip = Strip.join([strip.crop(0, width - 1), mark])
         return Strip.join([mark, strip.crop(1)]) if begin else strip
+
+
+class FilterInput(TextInput):
+    """The filter below a list, behind the key that opens it."""
+
+    MARK = " / "
+
+    def __init__(self, placeholder: str, id: str) -> None:  # noqa: A002
+        super().__init__(placeholder=placeholder, id=id, classes="filter")
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Return the drawn line, with the mark in the padding at its left."""
+        strips = super().render_lines(crop)
+        if crop.x or not strips:
+            return strips
+        style = self.rich_style + self.get_component_rich_style("input--placeholder", partial=True)
+        mark = Strip([Segment(self.MARK, style)], len(self.MARK)).crop(0, crop.width)
+        return [Strip.join([mark, strips[0].crop(len(self.MARK))]), *strips[1:]]
 
 
 class SecretInput(TextInput):

@@ -30,6 +30,7 @@ class Heading(Struct, frozen=True):
     key: str
     title: str
     note: Run = ("", LABEL)
+    more: tuple[Run, ...] = ()  # after the note
 
 
 BORDER = 2  # lines above and below the list
@@ -320,7 +321,7 @@ class PickList(Lines, Generic[Row], can_focus=True):
 
     def heading_line(self, row: Heading, width: int, fill: str) -> Line:  # noqa: ARG002
         """Return the heading line of a group."""
-        return Line.of((row.title, HEADING), ("  ", TEXT), row.note, fill=fill)
+        return Line.of((row.title, HEADING), ("  ", TEXT), row.note, *row.more, fill=fill)
 
 
 def share_height(picklist: PickList[Any], room: int, others: int) -> None:
