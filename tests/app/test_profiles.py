@@ -18,8 +18,11 @@ from tests.app.driver import User, opened, options
 from tests.patience import PATIENCE_S
 from tui.app.app import BenchtuiApp
 from tui.app.screens.profiles import ProfilesScreen
+from tui.app.screens.profiles_text import columns, matched
+from tui.app.terminal.theme import SYMBOLS
 from tui.app.widgets.picklist import Heading
 from tui.engine.inputs.profiles import Catalogue, CatalogueEntry
+from tui.text.line import LABEL, WARN
 
 OWN = """\
 profile: lab/nightly
@@ -280,7 +283,7 @@ async def test_what_was_used_last_comes_first_and_a_profile_says_what_it_takes(h
         await user.press("2")
         await user.sees(lambda: user.scope == "profiles" and user.cursor == "@demo/quick")
         await go_to(user, "vitastor/raw-linear-write")
-        await user.sees("may write to a block device")
+        await user.sees("overwritten if the target is one")
         await user.press("g", "j")
         assert user.cursor == "@demo/quick"
         await user.sees("recently used")
@@ -297,8 +300,32 @@ async def test_what_a_profile_destroys_is_marked_at_80_columns_too(home: Path) -
         await user.sees("demo/quick")
         await user.press("slash")
         await user.types("raw-linear-write")
-        marked = ["raw-linear-write", "device"]
-        await user.sees(lambda: any(line.split()[1:3] == marked for line in user.text.splitlines()))
+        marked = ["raw-linear-write", "write", "dev"]
+        await user.sees(lambda: any(line.split()[1:4] == marked for line in user.text.splitlines()))
+
+
+def entry(tag: str, headline: str, **known: bool) -> CatalogueEntry:
+    known = {"preset": True, **known}
+    return CatalogueEntry(tag, "A title", Path(tag), tool="fio", headline=headline, **known)
+
+
+def test_only_what_may_overwrite_a_device_has_the_colour_of_a_warning() -> None:
+    (column,) = (each for each in columns(lambda: None, SYMBOLS["braille"]) if each.title == "I/O")
+    assert column.runs(entry("weka/write", "write IOPS")) == [("write", LABEL)]
+    assert column.runs(entry("raw/write", "write IOPS", device=True)) == [("write dev", WARN)]
+    assert column.runs(entry("raw/read", "read IOPS", device=True)) == [("read dev", LABEL)]
+    # what a user's own profile does besides its headline is not known here
+    own = entry("my/read", "read IOPS", device=True, preset=False)
+    assert column.runs(own) == [("read dev", WARN)]
+
+
+@pytest.mark.parametrize(
+    ("search", "letters"),
+    [("io", "io"), ("weka iops", "wekaiops"), ("wkio", "wkio"), ("title", ""), ("zz", "")],
+)
+def test_letters_that_a_filter_matches_are_marked(search: str, letters: str) -> None:
+    found = entry("weka/read-iops", "read IOPS")
+    assert "".join(found.tag[at] for at in sorted(matched(found, search))) == letters
 
 
 async def test_the_profile_that_was_edited_is_under_the_cursor_when_the_list_is_shown_for_the_first_time(

@@ -83,7 +83,7 @@ def test_hosts(app: BenchtuiApp, snap_compare: Shot) -> None:
         user = await settled(app, pilot)
         await user.sees("ann@weka-04")
         await user.press("j", "j")
-        await user.sees("trusts this key")
+        await user.sees("trusts the key")
 
     assert snap_compare(app, terminal_size=(120, 36), run_before=look)
 

@@ -103,8 +103,8 @@ def test_a_column_that_a_driver_does_not_tell_is_unknown_and_no_bond_is_none() -
     speed, mode = sorted(
         compare({"a": {"nics": [bond]}, "b": {"nics": [{"name": "e"}]}}).differing, key=str
     )[::-1]
-    assert not speed.differs and speed.text == "links: speed: 25 Gbit/s on a; unknown on b"
-    assert mode.differs and mode.text == "links: bond mode: 802.3ad on a; none on b"
+    assert not speed.differs and speed.text == "link speed: 25 Gbit/s on a; unknown on b"
+    assert mode.differs and mode.text == "link bond mode: 802.3ad on a; none on b"
 
 
 def test_settings_are_compared_one_by_one() -> None:

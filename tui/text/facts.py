@@ -407,8 +407,7 @@ def odd_rows(found: FactsTogether, host: str) -> Fold:
 def _without_shared_words(text: str, before: str) -> str:
     """Return a text without its first words if another text begins with them too."""
     words, others = text.split(" "), before.split(" ")
-    while (
-        len(words) > 1 and len(others) > 1 and words[0] == others[0] and not words[0][0].isdigit()
-    ):
-        del words[0], others[0]
-    return " ".join(words)
+    shared = 0
+    while shared < len(words) - 1 and words[: shared + 1] == others[: shared + 1]:
+        shared += 1
+    return " ".join(words[0 if text[:1].isdigit() else shared :])

@@ -22,6 +22,7 @@ from tui.app.widgets.lines import Builder, TextPane
 from tui.app.widgets.picklist import PickList
 from tui.model.problem import BenchtuiError
 from tui.text.line import LABEL, TEXT, Line, Run
+from tui.view.plan import writes_at_all
 
 if TYPE_CHECKING:
     from tui.engine.inputs.profile_files import Stamps
@@ -53,8 +54,10 @@ class ProfilesScreen(FilteredScreen):
 
     def compose_body(self) -> Iterable[Widget]:
         """Yield the list with its filter, and the details beside it."""
-        columns = profile_text.columns(lambda: self.shell.selection.profile, self.shell.symbols)
-        picklist = PickList(columns, profile_text.key_of, header=False, id="profiles-list")
+        columns = profile_text.columns(
+            lambda: self.shell.selection.profile, self.shell.symbols, lambda: self.filter.value
+        )
+        picklist = PickList(columns, profile_text.key_of, id="profiles-list")
         picklist.add_class("pane", update=False)
         picklist.border_title = "Profiles"
         filter_ = FilterInput("name or title", "profiles-filter")
@@ -180,8 +183,9 @@ class ProfilesScreen(FilteredScreen):
         plan = None
         with suppress(BenchtuiError):
             plan = sample_plan(loaded, self.shell)
+        writes = plan is None or any(map(writes_at_all, plan.steps))
         lines = profile_text.description(
-            loaded.profile, headline, planned(plan) if plan else [], width
+            loaded.profile, headline, planned(plan) if plan else [], width, writes=writes
         )
         room = self.detail.scrollable_content_region.height - len(lines) - 1
         jobs = review_plan.job_files(plan, room) if plan else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 INDENT = 10
 RECENT = 4  # profiles used last
 FIRST = "demo/quick"  # before one was used: harmless on any machine
-DOES = ("read", "write", "mixed", "trim")  # directions of a headline that the list names
+SHORT = {"directories": "dirs", "total": "score"}  # first words of a headline, in the list
 LONGEST_LABEL = 20
 LEAST_HELP = 24  # cells for help beside the default; with fewer it is below
 CACHES = {
@@ -120,12 +120,53 @@ def found(entries: Sequence[CatalogueEntry], search: str) -> list[CatalogueEntry
     return [entry for entry, each in zip(entries, scores, strict=True) if each >= least]
 
 
-def columns(
-    chosen: Callable[[], str | None], symbols: Symbols
-) -> tuple[Column[CatalogueEntry | Recent], ...]:
-    """Return the columns of the list: mark, name, kind of I/O, origin.
+def matched(entry: CatalogueEntry, search: str) -> set[int]:
+    """Return the places in a tag that a search matches: whole words, else letters in order.
 
-    `chosen` returns the tag of the selected profile.
+    None for a word that the title has.
+    """
+    found: set[int] = set()
+    text = entry.tag.lower()
+    for word in search.lower().split():
+        at = text.find(word, text.find("/") + 1)
+        at = text.find(word) if at < 0 else at
+        if at >= 0:
+            found |= set(range(at, at + len(word)))
+            continue
+        if word in entry.title.lower():
+            continue
+        at, places = -1, []
+        for letter in word:
+            at = text.find(letter, at + 1)
+            places.append(at)
+            if at < 0:
+                break
+        found |= set() if at < 0 else set(places)
+    return found
+
+
+def marked(text: str, role: str, places: Collection[int]) -> list[Run]:
+    """Return a text with the characters at some places in the accent colour."""
+    if not places:
+        return [(text, role)]
+    return [(letter, ACCENT if at in places else role) for at, letter in enumerate(text)]
+
+
+def overwrites_device(entry: CatalogueEntry) -> bool:
+    """Return whether a profile may overwrite a block device.
+
+    Presets that measure reads only read; what else a user's own profile does is not known here.
+    """
+    return entry.device and not (entry.preset and entry.headline.startswith("read "))
+
+
+def columns(
+    chosen: Callable[[], str | None], symbols: Symbols, search: Callable[[], str] = str
+) -> tuple[Column[CatalogueEntry | Recent], ...]:
+    """Return the columns of the list: mark, name, kind of I/O (``dev``: on a device), origin.
+
+    `chosen` returns the tag of the selected profile, `search` the filter. Only what destroys data
+    has a colour.
     """
 
     def mark(row: CatalogueEntry | Recent) -> Run:
@@ -136,17 +177,18 @@ def columns(
             else (symbols.arrow if entry.tag == chosen() else "", ACCENT)
         )
 
-    def name(row: CatalogueEntry | Recent) -> Run:
+    def name(row: CatalogueEntry | Recent) -> list[Run]:
         entry = entry_of(row)
         text = entry.tag if isinstance(row, Recent) else name_of(entry.tag)
-        return text, BAD if entry.error else BRIGHT if entry.tag == chosen() else TEXT
+        role = BAD if entry.error else BRIGHT if entry.tag == chosen() else TEXT
+        skipped = len(entry.tag) - len(text)
+        return marked(text, role, {at - skipped for at in matched(entry, search())})
 
     def does(row: CatalogueEntry | Recent) -> Run:
         entry = entry_of(row)
-        if entry.device:
-            return "device", WARN
-        direction = entry.headline.partition(" ")[0]
-        return direction if direction in DOES else "", LABEL
+        first = "suite" if entry.tool == SUITE else entry.headline.partition(" ")[0]
+        device = " dev" if entry.device else ""
+        return SHORT.get(first, first) + device, WARN if overwrites_device(entry) else LABEL
 
     def origin(row: CatalogueEntry | Recent) -> Run:
         entry = entry_of(row)
@@ -154,9 +196,9 @@ def columns(
 
     return (
         Column("", mark, 1),
-        Column("", name, least=21),
-        Column("", does, 6, gap=1, drop=1),
-        Column("", origin, 6, drop=2),
+        Column("profile", name, least=22, gap=1),
+        Column("I/O", does, 9, drop=1),
+        Column("", origin, 6, gap=1, drop=2),
     )
 
 
@@ -216,30 +258,40 @@ def place_of(problem: Problem) -> str:
 
 
 def description(
-    profile: Profile, headline: str, planned: Sequence[tuple[str, list[Run]]], width: int
+    profile: Profile,
+    headline: str,
+    planned: Sequence[tuple[str, list[Run]]],
+    width: int,
+    *,
+    writes: bool = True,
 ) -> list[Line]:
     """Return what a profile measures, its cost, and its parameters.
 
-    `planned`: label and value of each fact about the cost.
+    `planned`: label and value of each fact about the cost. `writes`: its load writes or trims.
     """
     lines = indented([(profile.title, TITLE)], width, 0)
     if profile.description:
         lines += indented([(profile.description, TEXT)], width, 0)
     lines.append(Line())
-    for label, runs in [*facts(profile, headline), *planned]:
+    for label, runs in [*facts(profile, headline, writes=writes), *planned]:
         lines += labelled([(label, LABEL)], runs, width, INDENT)
     lines += [Line(), *param_lines(profile, width), Line(), *job_lines(profile, width)]
     if profile.deviations:
         lines += [Line(), heading("differences from the source")]
+    wide = min(max((len(each.what) for each in profile.deviations), default=0), LONGEST_LABEL)
     for each in profile.deviations:
-        lines += indented(
-            [(each.what, BRIGHT), (f" {each.kind}: ", WARN), (each.why, LABEL)], width
+        kind = "" if each.kind == "deviation" else f"{each.kind}: "
+        lines += labelled(
+            [(f"  {each.what}", LABEL)], [(f"{kind}{each.why}", TEXT)], width, wide + 4
         )
     return lines
 
 
-def facts(profile: Profile, headline: str) -> Iterator[tuple[str, list[Run]]]:
-    """Yield label and value of each fact about a profile."""
+def facts(profile: Profile, headline: str, *, writes: bool) -> Iterator[tuple[str, list[Run]]]:
+    """Yield label and value of each fact about a profile.
+
+    `writes`: its load writes or trims.
+    """
     yield "measures", [(headline, TEXT)]
     if profile.source:
         yield "source", [(source_text(profile), TEXT)]
@@ -249,10 +301,13 @@ def facts(profile: Profile, headline: str) -> Iterator[tuple[str, list[Run]]]:
     if profile.sweep is not None:
         yield "sweep", [(sweep_text(profile.sweep), TEXT)]
     if profile.tool != SUITE:
-        yield "files", [(layout_text(profile.prepare.layout), TEXT)]
+        if isinstance(profile.prepare.layout, str):
+            parameter = profile.prepare.layout.strip("{}")
+            yield "layout", [(f"set by parameter {parameter}", TEXT)]
         yield "caches", [(CACHES[profile.drop_caches], TEXT)]
     if profile.allow_device:
-        yield "device", [("may write to a block device", WARN)]
+        about = ("overwritten if the target is one", WARN) if writes else ("only read", TEXT)
+        yield "device", [about]
 
 
 def sweep_text(sweep: SweepSpec) -> str:
@@ -270,29 +325,21 @@ def source_text(profile: Profile) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def layout_text(layout: bool | str) -> str:
-    """Return whether test files are laid out before the load."""
-    if isinstance(layout, str):
-        return f"set by parameter {layout.strip('{}')}"
-    return "files are laid out before the run" if layout else "none"
-
-
 def param_lines(profile: Profile, width: int) -> Iterator[Line]:
     """Yield the parameters: name, default and help in columns.
 
-    Help that does not fit beside its default is below it.
+    In a narrow pane all help is below the defaults, so that these are in one column.
     """
     yield heading("parameters")
     defaults = {name: default_text(param) for name, param in profile.params.items()}
     indent = min(max(map(len, defaults), default=0), LONGEST_LABEL) + 4
     help_at = indent + min(max(map(len, defaults.values()), default=0), LONGEST_LABEL) + 2
+    beside = width - help_at >= LEAST_HELP
     for name, param in profile.params.items():
         label, default = (f"  {name}".ljust(indent), LABEL), (defaults[name], BRIGHT)
         about = help_text(param)
-        if len(defaults[name]) <= LONGEST_LABEL and width - help_at >= LEAST_HELP:
+        if beside and len(defaults[name]) <= LONGEST_LABEL:
             yield from labelled([label, default], [(about, LABEL)], width, help_at)
-        elif indent + len(f"{defaults[name]}  {about}") <= width:
-            yield Line.of(label, default, (f"  {about}", LABEL))
         else:
             yield from labelled([label], [default], width, indent)
             yield from labelled([], [(about, LABEL)], width, indent) if about else ()

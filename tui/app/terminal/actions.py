@@ -295,7 +295,7 @@ EDITOR = (
     Action(
         "editor.view",
         ("f3",),
-        "next view",
+        "view",
         "Show the next view: job file, differences, parameters, text alone",
         footer=2,
     ),
