@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 
 from tests.app.driver import User, options, write_inventory
 from tui.app.app import BenchtuiApp
+from tui.app.screens.hosts import HostsScreen
 from tui.engine.preflight.host_check import HostCheck
 from tui.model.hostfacts import Fact
 
@@ -81,9 +82,11 @@ async def settled(app: BenchtuiApp, pilot: Pilot[None]) -> User:
 def test_hosts(app: BenchtuiApp, snap_compare: Shot) -> None:
     async def look(pilot: Pilot[None]) -> None:
         user = await settled(app, pilot)
-        await user.sees("ann@weka-04")
+        assert isinstance(user.app.screen, HostsScreen)
+        user.app.screen.host_list.known_hosts = Path("/home/ann/.config/benchtui/known_hosts")
         await user.press("j", "j")
         await user.sees("trusts the key")
+        await user.sees("ann@weka-03")
 
     assert snap_compare(app, terminal_size=(120, 36), run_before=look)
 

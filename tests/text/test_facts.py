@@ -102,7 +102,7 @@ def test_one_of_a_thing_is_not_many() -> None:
 def test_the_host_that_is_looked_at_comes_first() -> None:
     found = compare({"a": ALIKE, "b": ALIKE, "c": ALIKE | {"governor": "powersave"}})
     assert told(list(odd_rows(found, "c"))) == [
-        "differs: governor  powersave  (performance on a, b)"
+        "differs: governor  powersave  (performance on 2 hosts)"
     ]
     assert told(list(odd_rows(found, "a"))) == []
 

@@ -393,12 +393,13 @@ def odd_rows(found: FactsTogether, host: str) -> Fold:
             continue
         here, there = (leaf_text(each.name, group.value) for group in (own, other))
         there = _without_shared_words(there, here)
+        others = other.hosts[0] if len(other.hosts) == 1 else f"{len(other.hosts)} hosts"
         yield (
             label,
             [
                 (f"{each.title:<{wide}}  ", LABEL),
                 (here, WARN if each.matters else TEXT),
-                (f"  ({there} on {hosts_text(other.hosts)})", LABEL),
+                (f"  ({there} on {others})", LABEL),
             ],
         )
         label = ""

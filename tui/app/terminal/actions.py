@@ -303,7 +303,7 @@ EDITOR = (
     Action(
         "editor.values",
         ("f5",),
-        "values",
+        "form",
         "Edit parameters in a form; Esc returns to the text",
         footer=4,
     ),
