@@ -53,6 +53,7 @@ MIX = DATA / "mix-3.33.stdout.gz"
 SYNCS = DATA / "fdatasync-3.33.stdout.gz"
 TWO_JOBS = DATA / "two-jobs-3.33.stdout.gz"
 READS = DATA / "basic-randread-2jobs-3.33.stdout.gz"
+SYNCED_WRITES = DATA / "libaio-fsync-3.33.stdout.gz"
 UTC = "2026-11-20T10:15:30.000000Z"
 RUN_ID = "20261120T101530Z-weka-read-iops-7f3a"
 FACTS: dict[str, str | int | float | bool | None] = {
@@ -115,9 +116,13 @@ filename_format=$jobnum/$filenum/iops.$jobnum.$filenum
 
 
 def plan_of(
-    hosts: Sequence[str], directions: Sequence[str], runtime_s: float, tag: str = "weka/read-iops"
+    hosts: Sequence[str],
+    directions: Sequence[str],
+    runtime_s: float,
+    tag: str = "weka/read-iops",
+    headline: Headline | None = None,
 ) -> Plan:
-    """Return the plan that such a run would have had."""
+    """Return the plan that such a run would have had; by default its headline is IOPS."""
     tasks = [
         HostTask(
             host=name,
@@ -152,7 +157,7 @@ def plan_of(
         params={"runtime": runtime_s, "size": 4 << 30, "directory": "/mnt/weka/fio"},
         hosts=[HostAddress(name) for name in hosts],
         steps=[step],
-        headline=Headline("iops", direction),
+        headline=headline or Headline("iops", direction),
         target="/mnt/weka/fio",
     )
 
@@ -198,6 +203,7 @@ class RunMaker:
     runtime_s: float = 60.0
     tag: str = "weka/read-iops"
     utc: str = UTC
+    headline: Headline | None = None
     t: float = 0.0
     lines: list[bytes] = field(default_factory=list)
     at = 0  # step that goes on
@@ -212,7 +218,11 @@ class RunMaker:
     def __post_init__(self) -> None:
         self.run_dir.mkdir(parents=True, exist_ok=True)
         plan = plan_of(
-            self.hosts, list(real_samples(self.stream)[-1].dirs), self.runtime_s, self.tag
+            self.hosts,
+            list(real_samples(self.stream)[-1].dirs),
+            self.runtime_s,
+            self.tag,
+            self.headline,
         )
         (self.run_dir / PLAN_FILE).write_bytes(msgspec.json.encode(plan))
         self.journal = self.run_dir / "journal.jsonl"

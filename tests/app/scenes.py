@@ -36,6 +36,7 @@ from tui.model.event import (
     TelemetrySample,
 )
 from tui.model.hostfacts import Fact
+from tui.model.plan import Headline
 
 SCENES = ("plain", "lag", "stall", "lost", "troubled")
 SEED = 7
@@ -69,6 +70,7 @@ class Scene(RunMaker):
 
     drift: float = 0.0
     slowed: float = AT_REST  # all hosts at once
+    larger: int = 1  # how many times the bytes of each I/O of the real stream
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -88,6 +90,10 @@ class Scene(RunMaker):
                 rate *= self.chance.gauss(1, APART)
                 if host not in silent:
                     dirs = paced(source.dirs, rate / sum(each.ios for each in source.dirs.values()))
+                    dirs = {
+                        name: msgspec.structs.replace(part, bytes=part.bytes * self.larger)
+                        for name, part in dirs.items()
+                    }
                     for name, part in dirs.items():
                         self.measured.setdefault((host, name), []).append(part)
                     events.append(self._sample(host, start + second, "measure", dirs))
@@ -129,10 +135,17 @@ def begun(
     tag: str = "weka/read-iops",
     runtime_s: float = RUNTIME_S,
     busy: Mapping[str, float] = BUSY,
+    headline: Headline | None = None,
 ) -> Scene:
     """Return a run that begins to measure, hosts looked at."""
     maker = Scene(
-        home / "runs" / run_id, host_names(hosts), stream, runtime_s=runtime_s, tag=tag, utc=utc
+        home / "runs" / run_id,
+        host_names(hosts),
+        stream,
+        runtime_s=runtime_s,
+        tag=tag,
+        utc=utc,
+        headline=headline,
     )
     maker.begin()
     known: dict[str, Fact] = {"nics": [NIC], "governor": "performance", "clocksource": "tsc"}

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import blake2b
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
 from msgspec import Struct, field
 
 from tui.metrics.registry import MIXED, MetricName
 from tui.metrics.units import TAIL_SAMPLES
 from tui.model.check_names import check_name
+from tui.model.plain_data import MultiLine
 from tui.model.search import caveats_of
 
 if TYPE_CHECKING:
-    from tui.model.record import HeadlineRecord
+    from tui.model.record import HeadlineRecord, RunRecord
     from tui.model.step_record import StepRecord
 
 SummaryState = Literal[
@@ -30,6 +33,7 @@ SummaryState = Literal[
 ]
 # as in model/record.py, which a list need not load
 Verdict = Literal["valid", "valid-with-warnings", "invalid"]
+SETUP_BYTES = 8  # of a digest
 SERIES_VALUES = 16  # of a headline's throughput over time
 
 
@@ -50,8 +54,15 @@ class _Name(Struct):
     name: str = ""
 
 
-class _ProfileHead(Struct):
+class _Text(Struct):
+    text: MultiLine | None = None
+
+
+class _ProfileHead(_Text):
     tag: str = ""
+    params: dict[str, Any] = field(default_factory=dict)
+    bases: list[MultiLine] = field(default_factory=list)
+    members: list[_Text] = field(default_factory=list)
 
 
 class HeadlineHead(Struct):
@@ -102,6 +113,8 @@ class StepHead(Struct):
     """The figures of a step over all hosts."""
 
     index: int = 0
+    name: str = ""
+    point: dict[str, Any] = field(default_factory=dict)
     latency_kind: str | None = None
     results: _ResultsHead = field(default_factory=_ResultsHead)
     series: _SeriesHead | None = None
@@ -164,6 +177,27 @@ class RecordHead(Struct):
     findings: list[FindingSummary] = field(default_factory=list)
     target: str | None = None
     reason: str = ""
+
+
+def setup_of(record: RecordHead | RunRecord) -> str:
+    """Return a digest of how a run was measured: profile, parameters, points, hosts and target.
+
+    Empty for a run without a profile's text, such as an imported one.
+    """
+    profile = record.profile
+    if profile.text is None:
+        return ""
+    points = {msgspec.json.encode((each.name, each.point), order="sorted") for each in record.steps}
+    parts = (
+        profile.text,
+        *profile.bases,
+        *(each.text or "" for each in profile.members),
+        msgspec.json.encode(profile.params, order="sorted"),
+        *sorted(points),
+        *sorted(host.name for host in record.hosts),
+        record.target or "",
+    )
+    return blake2b(msgspec.json.encode(parts), digest_size=SETUP_BYTES).hexdigest()
 
 
 class HeadlineFigures(Struct):

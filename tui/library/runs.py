@@ -24,7 +24,8 @@ from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.rundir import JOURNAL_FILE, ORIGIN_FILE, PLAN_FILE, RECORD_FILE
 
 INDEX_FILE = ".index.msgpack"
-FORMAT = 5  # older files do not say whether a verdict is the sealed one, or the result has caveats
+# older files have no setup, or do not say whether a verdict is the sealed one or has caveats
+FORMAT = 6
 SETTLED_S = 2.0  # a later change may be followed by another one with the same time stamp
 NOT_JUDGED = -1
 

@@ -24,6 +24,7 @@ from tui.library.record_head import (
     SummaryState,
     Verdict,
     figures_of,
+    setup_of,
 )
 from tui.library.seal import was_judged_since
 from tui.model.bounded import MOST_SMALL_BYTES, NO_JSON, read_file
@@ -169,9 +170,9 @@ def tags_text(tags: Mapping[str, str]) -> str:
     return " ".join(f"{name}={value}" if value else name for name, value in tags.items())
 
 
-# of summary.json; older files have fewer figures, no mark of unsealed verdicts, no digest, or no
-# caveats
-FORMAT = 7
+# of summary.json; older files have fewer figures, no setup, no mark of unsealed verdicts, no
+# digest, or no caveats
+FORMAT = 8
 NAMED_FINDINGS = 2
 OF_MARKS = ("starred", "title", "tags")  # fields that the marks file may change
 STARTING_S = 30.0  # how long a new run may take until its engine says who it is
@@ -219,6 +220,8 @@ class RunSummary(Struct, gc=False):  # no cycles, and lists are long
     problem: str = ""
     judged_since: bool = False  # seal missing, or verdict or findings differ from it
     caveats: list[str] = field(default_factory=list)  # of the result of a search: codes
+    # digest of how it was measured; empty if unknown
+    setup: str = ""
 
     @property
     def shown_verdict(self) -> Verdict | None:
@@ -371,6 +374,7 @@ def _from_record(run_dir: Path, *, keep: bool) -> RunSummary:
         reason=head.reason,
         judged_since=was_judged_since(run_dir, text),
         caveats=caveats,
+        setup=setup_of(head),
     )
     add_figures(summary, figures_of(head.steps, headline))
     if keep:
@@ -427,6 +431,7 @@ def summary_of(record: RunRecord) -> RunSummary:
         caveats=_caveats(
             record.search.model_dump(include={"answer", "scaling"}) if record.search else None
         ),
+        setup=setup_of(record),
     )
     if headline is not None:
         add_figures(summary, figures_of(record.steps, headline))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.app.driver import User, options, write_inventory
+from tests.app.journal_maker import READS, SYNCED_WRITES
 from tests.app.scenes import Scene, begun
 from tests.app.stage import Stage
 from tests.app.test_facts_differ import ALIKE, facts_of
@@ -16,6 +17,7 @@ from tui.app.screens.editor import EditorScreen
 from tui.engine.preflight.host_check import HostCheck
 from tui.library.build import write_record
 from tui.library.summary import rename, retag, star
+from tui.model.plan import Headline
 
 INVENTORY = """\
 hosts:
@@ -34,8 +36,18 @@ fio:
   jobs:
     read_iops: {bs: 4k, rw: randraed}
 """
+READ_BANDWIDTH = Headline("bandwidth", "read")
+# headlines of the presets below; the others have IOPS
+HEADLINES = {
+    "weka/read-throughput": READ_BANDWIDTH,
+    "weka/write-latency": Headline("latency", "write", 99.5),
+    "ceph/randread-60s": READ_BANDWIDTH,
+}
+STREAMS = {"weka/write-latency": SYNCED_WRITES}
+LARGER = {"weka/read-throughput": 256}  # 1 MiB in place of 4 KiB
 RUNS = (  # day, profile, hosts, pace against the others, how it ended
-    (14, "weka/read-throughput", 4, 1.0, "complete"),
+    (13, "weka/read-throughput", 4, 0.048, "complete"),
+    (14, "weka/read-throughput", 4, 0.05, "complete"),
     (15, "weka/read-iops", 8, 0.93, "complete"),
     (16, "mapr/nfs-randread-8k", 4, 1.0, "failed"),
     (17, "weka/write-latency", 8, 1.0, "complete"),
@@ -108,7 +120,17 @@ def keep(home: Path, day: int, tag: str, hosts: int, pace: float, state: str) ->
     """Return a run of one day that was kept."""
     run_id = f"202611{day}T021530Z-{tag.replace('/', '-')}-{day:04x}"
     utc = f"2026-11-{day}T02:15:30.000000Z"
-    maker = begun(home, hosts, utc=utc, run_id=run_id, tag=tag, runtime_s=60.0)
+    maker = begun(
+        home,
+        hosts,
+        STREAMS.get(tag, READS),
+        utc=utc,
+        run_id=run_id,
+        tag=tag,
+        runtime_s=60.0,
+        headline=HEADLINES.get(tag),
+    )
+    maker.larger = LARGER.get(tag, 1)
     maker.chance.seed(day)
     maker.pace = {host: each * pace for host, each in maker.pace.items()}
     broken = maker.hosts[1:2] if state == "partial" else []

@@ -17,7 +17,7 @@ from textual.widgets import Static
 
 from tui.app.dialogs.text_entry import LineDialog
 from tui.app.frame.step_screen import FilteredScreen, KeyBar
-from tui.app.screens.runs_preview import RunPreview
+from tui.app.screens.runs_preview import RunPreview, brief_time
 from tui.app.services import run_commands
 from tui.app.services.exporting import import_kept
 from tui.app.terminal import run_actions
@@ -25,6 +25,7 @@ from tui.app.terminal.theme import Symbols
 from tui.app.widgets.form import FilterInput
 from tui.app.widgets.picklist import PickList, share_height
 from tui.library.filter import Filter, parse
+from tui.library.history import History
 from tui.library.summary import ORDERS, tags_text
 from tui.metrics import units
 from tui.model.problem import BenchtuiError, UsageError
@@ -77,6 +78,7 @@ class RunsScreen(FilteredScreen):
     def __init__(self) -> None:
         super().__init__()
         self.runs: list[RunSummary] = []
+        self.history = History()
         self.marked: list[str] = []
         self.was_read = False
         self.columns: tuple[Column[RunSummary], ...] = ()
@@ -86,10 +88,10 @@ class RunsScreen(FilteredScreen):
 
     def compose_body(self) -> Iterable[Widget]:
         """Yield the list with its filter and a preview, or a note if there are no runs."""
-        self.columns = columns(self.shell.symbols, self.marked, self.cells)
+        self.columns = columns(self.shell.symbols, self.marked, self.cells, lambda: self.history)
         picklist = PickList(self.columns, key_of, fits=True, id="runs-list")
         picklist.sort = next(
-            column for column in picklist.columns if column.title == "started (UTC)"
+            column for column in picklist.columns if column.order is ORDERS["started"].key
         )
         picklist.add_class("pane", update=False)
         picklist.border_title = "Runs"
@@ -171,10 +173,10 @@ class RunsScreen(FilteredScreen):
         if self.size.width == self.cells:
             return
         self.cells, sort = self.size.width, self.picklist.sort
-        self.columns = columns(self.shell.symbols, self.marked, self.cells)
+        self.columns = columns(self.shell.symbols, self.marked, self.cells, lambda: self.history)
         if sort is not None:
             self.picklist.sort = next(
-                (each for each in self.columns if each.title == sort.title), self.columns[1]
+                (each for each in self.columns if each.order is sort.order), self.columns[1]
             )
         if self.was_read:
             self.show_rows()
@@ -189,6 +191,7 @@ class RunsScreen(FilteredScreen):
     def show_rows(self) -> None:
         """Show the runs that match the filter; an error in the filter is shown below the list."""
         text, problem = self.filter.value.strip(), ""
+        self.history = self.preview.history = History(self.runs)
         try:
             self.wanted = parse(text)
         except UsageError as error:
@@ -196,6 +199,7 @@ class RunsScreen(FilteredScreen):
         shown = [run for run in self.runs if self.wanted(run)]
         empty = {title for title, text in OPTIONAL.items() if not any(map(text, shown))}
         empty |= set() if self.marked else {""}  # the letters of marks
+        empty |= set() if any(self.history.change(run) is not None for run in shown) else {"change"}
         self.picklist.columns = tuple(
             column for column in self.columns if column.title not in empty
         )
@@ -306,11 +310,13 @@ class RunsScreen(FilteredScreen):
             self.shell.open_result(self.shell.paths.runs / names[0])
 
 
-def columns(symbols: Symbols, marked: Sequence[str], cells: int) -> tuple[Column[RunSummary], ...]:
+def columns(
+    symbols: Symbols, marked: Sequence[str], cells: int, history: Callable[[], History]
+) -> tuple[Column[RunSummary], ...]:
     """Return the columns of the list; `marked` runs have a letter in front.
 
-    If the list is narrower than `STATE_FROM` cells, the verdict replaces the state, except for runs
-    that are not complete.
+    `history` returns the runs to compare with. If the list is narrower than `STATE_FROM` cells, the
+    verdict replaces the state, except for runs that are not complete.
     """
     narrow = cells < STATE_FROM
 
@@ -333,23 +339,10 @@ def columns(symbols: Symbols, marked: Sequence[str], cells: int) -> tuple[Column
         )
 
     def state(run: RunSummary) -> Run:
-        symbol, role = STATE_CELLS.get(run.state, ("dot", LABEL))
-        if run.verdict == "invalid":
-            first, *others = run.weakened_by.split(", ")
-            more = f" +{len(others)}" if others else ""
-            checks = f"{first}{more}" if CHECKS_FROM <= cells < STATE_FROM else ""
-            return f"{symbols.bad} INVALID {checks}".rstrip(), BAD
-        if run.state == "complete" and run.shown_verdict == "valid-with-warnings":
-            symbol, role = STATE_CELLS["partial"]
-        return f"{getattr(symbols, symbol)} {run.state}", role
-
-    cut = 0 if cells >= CHECKS_FROM else 2  # digits of the year that give way to the profile
-
-    def started(run: RunSummary) -> str:
-        return when(run.utc)[cut:] if run.utc else units.UNKNOWN
+        return state_of(run, symbols, cells)
 
     if narrow:
-        wants, most = (24, 28) if cells >= CHECKS_FROM else (13, 17)
+        wants, most = (26, 28) if cells >= CHECKS_FROM else (11, 17)
         first = ordered_by("verdict", "verdict", verdict, least=13, wants=wants, most=most, gap=1)
         judgement = []
     else:
@@ -360,27 +353,58 @@ def columns(symbols: Symbols, marked: Sequence[str], cells: int) -> tuple[Column
     return (
         Column("", letter, 1, role=ACCENT),
         first,
-        ordered_by("started", "started (UTC)", started, 16 - cut, role=LABEL,
+        ordered_by("started", "start, UTC" if narrow else "started (UTC)",
+            lambda run: started(run, history(), brief=narrow), 14 if narrow else 16, role=LABEL,
             drop=1 if narrow else 0),
         ordered_by("profile", "profile", named, least=15, wants=24, most=34),
         ordered_by("hosts", "hosts", lambda run: str(len(run.hosts) or units.UNKNOWN), 6,
             right=True, gap=1,
-                   drop=2 if narrow else 0),
-        ordered_by("headline", "headline", headline_of, least=17, most=17, right=True),
+                   drop=4 if narrow else 0),
+        ordered_by("headline", "headline", headline_of, least=17, most=20, right=True),
+        Column("change", lambda run: change_of(run, history()), least=7, most=9, right=True,
+            drop=2),
         ordered_by("p99", "p99", lambda run: units.latency(run.p99_ns), least=7, most=8,
-            right=True),
+            right=True, drop=2 if cells < CHECKS_FROM else 0),
         ordered_by("bandwidth", "bandwidth", bandwidth_of, least=10, most=10, right=True, drop=5),
         Column("over time", lambda run: over_time(run, symbols), SPARK_CELLS, role=ACCENT, drop=6),
         *judgement,
         ordered_by("time", "took", lambda run: units.duration(run.duration_s), least=7, most=7,
             right=True, drop=4,
                    role=LABEL),
-        ordered_by("title", "note", note_text, least=14, wants=18, drop=3),
+        ordered_by("title", "note", note_text, least=14, wants=14, drop=3),
         ordered_by("tags", "tags", lambda run: tags_text(run.tags), least=14, most=40, drop=7,
             role=LABEL),
         ordered_by("target", "target", lambda run: run.target, least=14, most=40, drop=8,
             role=LABEL),
     )  # fmt: skip
+
+
+def state_of(run: RunSummary, symbols: Symbols, cells: int) -> Run:
+    """Return the state of a run, in `cells` columns; for an invalid one its first reason."""
+    if run.verdict == "invalid":
+        why = "" if cells >= STATE_FROM else run.weakened_by.split(",")[0].split(" +")[0]
+        word = "" if why and cells < CHECKS_FROM else f"INVALID{': ' if why else ''}"
+        return f"{symbols.bad} {word}{why}", BAD
+    symbol, role = STATE_CELLS.get(run.state, ("dot", LABEL))
+    if run.state == "complete" and run.shown_verdict == "valid-with-warnings":
+        symbol, role = STATE_CELLS["partial"]
+    return f"{getattr(symbols, symbol)} {run.state}", role
+
+
+def started(run: RunSummary, history: History, *, brief: bool) -> str:
+    """Return when a run started.
+
+    `brief`: without the year or, for a run of an earlier year than the newest, without the time.
+    """
+    if not brief or not run.utc:
+        return when(run.utc)
+    return brief_time(run, history.newest_year)
+
+
+def change_of(run: RunSummary, history: History) -> str:
+    """Return the change of the headline since the run before with the same setup."""
+    share = history.change(run)
+    return units.share(share, 1, "+") if share is not None else ""
 
 
 def ordered_by(order: str, *declared: Any, **options: Any) -> Column[RunSummary]:
@@ -428,9 +452,13 @@ def verdict_of(run: RunSummary) -> Run:
 
 
 def note_text(run: RunSummary) -> str:
-    """Return problem, owner, title and last note of a run, separated by commas."""
+    """Return problem, owner, title and last note of a run, separated by commas.
+
+    For a failed run, why it failed.
+    """
+    why = run.reason if run.state == "failed" else ""
     return ", ".join(
-        filter(None, (run.problem, run.owner and f"of {run.owner}", run.title, run.note))
+        filter(None, (run.problem or why, run.owner and f"of {run.owner}", run.title, run.note))
     )
 
 

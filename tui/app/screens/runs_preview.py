@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +16,9 @@ from textual.geometry import Size
 
 from tui.app.widgets.lines import TextPane
 from tui.judge.wording import message_of
+from tui.library.history import History
 from tui.library.seal import NOT_AS_SEALED
-from tui.library.summary import tags_text
+from tui.library.summary import RunSummary, tags_text
 from tui.metrics import units
 from tui.model.plain import some_in
 from tui.text.line import (
@@ -34,15 +35,17 @@ from tui.text.line import (
     beside,
     indented,
     labelled,
+    packed,
     padded,
+    width_of_runs,
     wrap,
 )
 from tui.text.search import caveat_text
 from tui.text.sparkline import Symbols, area
+from tui.text.table import Column, text_table
 
 if TYPE_CHECKING:
     from tui.app.screens.result_page import Page
-    from tui.library.summary import RunSummary
 
 SHOWN_FROM = (72, 22)  # columns and rows of the terminal
 ROOMY_FROM = (100, 32)  # with room for more of the run under the cursor
@@ -68,7 +71,7 @@ class Measured(Struct, frozen=True):
 def rate_lines(run: RunSummary, width: int, height: int, symbols: Symbols) -> list[Line]:
     """Return the throughput over time in at most `height` lines, from 0; empty without samples."""
     values = [value for value in run.iops_over_time if value is not None]
-    rows = min(height - 1, MOST_ROWS)
+    rows = min(height - 2, MOST_ROWS)  # an empty line above, the axis below
     if not values or rows < LEAST_ROWS:
         return []
     top = f"{units.iops(max(values))} "
@@ -85,6 +88,7 @@ def rate_lines(run: RunSummary, width: int, height: int, symbols: Symbols) -> li
             Line.of((name if not row else " " * LABEL_CELLS, LABEL), (label, LABEL), (text, "read"))
             for row, (label, text) in enumerate(zip(labels, drawn, strict=True))
         ),
+        Line.of((f"{'':{width - cells}}{'start':<{cells - 3}}end", LABEL)),
     ]
 
 
@@ -100,6 +104,7 @@ class RunPreview(TextPane):
         self.draws_colors, self.symbols = draws_colors, symbols
         self.terminal = Size(0, 0)
         self.shown: tuple[RunSummary, Path] | None = None
+        self.history = History()
         # changed parameters by run
         self.changed: dict[Path, dict[str, str]] = {}
         self.measured: Measured | None = None
@@ -153,8 +158,13 @@ class RunPreview(TextPane):
         """
         roomy, large, read = self.has_room(ROOMY_FROM), self.has_room(LARGE_FROM), self.measured
         height = self.size.height
+        earlier = self.history.earlier(run) if self.history.change(run) is not None else ()
         facts = partial(
-            preview, run, self.changed.get(run_dir, {}), whole=self.has_focus, short=not roomy
+            preview,
+            run,
+            Around(self.changed.get(run_dir, {}), earlier),
+            whole=self.has_focus,
+            short=not roomy,
         )
         every = facts(width, every=True)
         lines = every if len(every) <= height else facts(width)
@@ -172,7 +182,9 @@ class RunPreview(TextPane):
         if not charts:
             return lines
         every = facts(at - GUTTER, every=True)
-        return beside(every if len(every) <= height else facts(at - GUTTER), charts, at)
+        said = every if len(every) <= height else facts(at - GUTTER)
+        said += earlier_lines(run, earlier, at - GUTTER, height - len(said))
+        return beside(said, charts, at)
 
     @work(exclusive=True, group="measured", exit_on_error=False)
     async def read_measured(self, run: RunSummary, run_dir: Path) -> None:
@@ -208,6 +220,7 @@ def page_of(run_dir: Path, *, colors: bool) -> Page | None:
     return read_page(run_dir, colors=colors)
 
 
+EARLIER_HEAD, LEAST_EARLIER = 3, 2  # lines above the earlier runs; rows
 FINDINGS_SHOWN, NOTES_SHOWN, HOSTS_SHOWN = 3, 3, 4
 GUTTER = 3  # cells between the two halves
 LEAST_FOR_TWO = 90  # cells; with fewer, one half is below the other
@@ -221,9 +234,16 @@ VERDICTS: dict[str | None, Run] = {
 LABEL_CELLS = 9
 
 
+class Around(Struct, frozen=True):
+    """What a run is shown with: its changed parameters, and the runs before it with its setup."""
+
+    changed: Mapping[str, str] = {}
+    earlier: Sequence[RunSummary] = ()
+
+
 def preview(
     run: RunSummary,
-    changed: Mapping[str, str],
+    around: Around,
     width: int,
     *,
     whole: bool = False,
@@ -232,12 +252,17 @@ def preview(
 ) -> list[Line]:
     """Return the most important facts of a run, with findings and notes beside them.
 
-    `changed`: parameters that differ from the profile. `every`: all findings and notes. `whole`:
-    all hosts too. `short`: a single line for what the list shows already.
+    `every`: all findings and notes. `whole`: all hosts too. `short`: a single line for what the
+    list shows already.
     """
     half = (width - GUTTER) // 2 if width >= LEAST_FOR_TWO else width
-    head = _brief_head(run, half) if short and not whole else _head(run, half)
-    facts = _facts(run, changed, half, whole)
+    if short and not whole:
+        head, facts = (
+            _brief_head(run, around.earlier, half),
+            _brief_facts(run, around.changed, half),
+        )
+    else:
+        head, facts = _head(run, around.earlier, half), _facts(run, around.changed, half, whole)
     doubts, notes = _findings(run, half, whole or every), _notes(run, half, whole or every)
     if half == width:
         return [*head, *doubts, *notes, *facts]
@@ -250,22 +275,85 @@ def says_more(run: RunSummary) -> bool:
     return bool(run.notes) or any(each.severity != "info" for each in run.findings)
 
 
-def _brief_head(run: RunSummary, width: int) -> Iterator[Line]:
+def _brief_head(run: RunSummary, earlier: Sequence[RunSummary], width: int) -> Iterator[Line]:
     star: list[Run] = [("* ", ACCENT)] if run.starred else []
     called: Run = (run.title or run.profile or run.run_id, TITLE)
-    figure: Run = (run.headline or "no headline", BRIGHT if run.headline else LABEL)
-    for part in wrap([*star, called, ("  ", TEXT), figure], width):
-        yield Line.of(*part)
+    yield from packed([[*star, called], *islice(_figures(run), 2)], width)
+    yield from _change(run, earlier, width)
     yield from _judgement(run, width)
 
 
-def _head(run: RunSummary, width: int) -> Iterator[Line]:
+def _figures(run: RunSummary) -> Iterator[list[Run]]:
+    """Yield the headline, and p99 and bandwidth unless they are the headline."""
+    yield [(run.headline or "no headline", TITLE if run.headline else LABEL)]
+    if run.p99_ns is not None and " p99 " not in run.headline:
+        yield [("p99 latency ", LABEL), (units.latency(run.p99_ns), BRIGHT)]
+    if run.bw_bytes_per_s is not None and run.headline_unit != "bytes_per_s":
+        yield [("bandwidth ", LABEL), (units.bandwidth(run.bw_bytes_per_s), BRIGHT)]
+
+
+def _change(run: RunSummary, earlier: Sequence[RunSummary], width: int) -> Iterator[Line]:
+    """Yield how the headline changed since the run before."""
+    if not earlier:
+        return
+    said: list[Run] = [
+        (share_text(run, earlier[0]), BRIGHT),
+        (f" against {stamp(earlier[0])} ({earlier[0].headline})", LABEL),
+    ]
+    for part in wrap(said, width):
+        yield Line.of(*part)
+
+
+def earlier_lines(
+    run: RunSummary, earlier: Sequence[RunSummary], width: int, height: int
+) -> list[Line]:
+    """Return the runs with the same setup, newest first, in at most `height` lines.
+
+    Empty if fewer than two of them fit.
+    """
+    rows = [run, *earlier][: height - EARLIER_HEAD]
+    if len(rows) < LEAST_EARLIER:
+        return []
+    before = dict(zip([each.run_id for each in rows], [*earlier, None][: len(rows)], strict=True))
+    columns = [
+        Column[RunSummary]("start, UTC", lambda each: (brief_time(each, stamp(run)), LABEL)),
+        Column[RunSummary](
+            "headline", lambda each: (each.headline, BRIGHT if each is run else TEXT), right=True
+        ),
+        Column[RunSummary](
+            "change", lambda each: share_text(each, before[each.run_id]), right=True
+        ),
+        Column[RunSummary]("note", lambda each: (each.title or each.note, LABEL), least=8),
+    ]
+    table = text_table(columns, rows, width)
+    return [Line(), Line.of(("Same profile, parameters, hosts and target", TITLE)), *table]
+
+
+def share_text(run: RunSummary, before: RunSummary | None) -> str:
+    """Return the change of the headline since another run; empty without one."""
+    if before is None or not before.headline_value:
+        return ""
+    return units.share((run.headline_value or 0.0) / before.headline_value - 1, 1, "+")
+
+
+def brief_time(run: RunSummary, year: str) -> str:
+    """Return when a run started: in this year without the year, otherwise only the date."""
+    found = stamp(run)
+    return found[5:] if found[:4] == year[:4] else found[:10]
+
+
+def stamp(run: RunSummary) -> str:
+    """Return when a run started, to the minute."""
+    return (run.utc or run.run_id).replace("T", " ")[:16]
+
+
+def _head(run: RunSummary, earlier: Sequence[RunSummary], width: int) -> Iterator[Line]:
     star: list[Run] = [("* ", ACCENT)] if run.starred else []
     starred = ("  starred" if run.starred else "", LABEL)
     for part in wrap([*star, (run.title or run.profile or run.run_id, TITLE), starred], width):
         yield Line.of(*part)
-    for part in wrap([(run.headline or "no headline", BRIGHT if run.headline else LABEL)], width):
-        yield Line.of(*part)
+    yield from packed(_figures(run), width)
+    yield from _change(run, earlier, width)
     yield from _judgement(run, width)
 
 
@@ -282,21 +370,47 @@ def _judgement(run: RunSummary, width: int) -> Iterator[Line]:
 
 
 def _facts(run: RunSummary, changed: Mapping[str, str], width: int, whole: bool) -> Iterator[Line]:
+    for name, text in _named_facts(run, changed, width, whole).items():
+        yield from labelled([(name.ljust(LABEL_CELLS), LABEL)], [(text, TEXT)], width)
+
+
+def _brief_facts(run: RunSummary, changed: Mapping[str, str], width: int) -> Iterator[Line]:
+    """Yield the facts, two short ones in a line."""
+    half = (width - GUTTER) // 2
+    waiting: list[Run] = []
+    for name, text in _named_facts(run, changed, width, False).items():
+        cell: list[Run] = [(name.ljust(LABEL_CELLS), LABEL), (text, TEXT)]
+        is_short = width_of_runs(cell) <= half
+        if waiting and is_short:
+            yield Line.of(*padded(waiting, half + GUTTER), *cell)
+            waiting = []
+            continue
+        if waiting:
+            yield Line.of(*waiting)
+        waiting = cell if is_short else []
+        if not is_short:
+            yield from labelled(cell[:1], cell[1:], width)
+    if waiting:
+        yield Line.of(*waiting)
+
+
+def _named_facts(
+    run: RunSummary, changed: Mapping[str, str], width: int, whole: bool
+) -> dict[str, str]:
     facts = {
         "profile": run.profile if run.title else "",
         "changed": " ".join(f"{name}={value}" for name, value in changed.items()),
         "target": run.target,
-        "hosts": ", ".join(run.hosts)
-        if whole
-        else some_in(run.hosts, width - LABEL_CELLS, HOSTS_SHOWN),
+        "started": f"{stamp(run)} UTC" if run.utc else "",
         "took": units.duration(run.duration_s) if run.duration_s is not None else "",
         "tags": tags_text(run.tags),
         "owner": run.owner,
+        "hosts": ", ".join(run.hosts)
+        if whole
+        else some_in(run.hosts, width - LABEL_CELLS, HOSTS_SHOWN),
         "id": run.run_id,
     }
-    for name, text in facts.items():
-        if text:
-            yield from labelled([(name.ljust(LABEL_CELLS), LABEL)], [(text, TEXT)], width)
+    return {name: text for name, text in facts.items() if text}
 
 
 def _findings(run: RunSummary, width: int, whole: bool) -> Iterator[Line]:

@@ -1,0 +1,59 @@
+"""The run that a run of a list is compared with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from tests.app.journal_maker import READS, RunMaker, host_names
+from tui.library.build import write_record
+from tui.library.history import History
+from tui.library.load import load_record
+from tui.library.summary import RunSummary, summarize, summary_of
+
+ALIKE = RunSummary("", None, "p", ["a"], "complete", headline_unit="iops", setup="x")
+
+
+def run(day: int, value: float | None = 100.0, **other: object) -> RunSummary:
+    utc = f"2026-11-{day:02}T10:00:00Z"
+    found = replace(ALIKE, run_id=str(day), utc=utc, headline_value=value)
+    return replace(found, **other)
+
+
+def test_a_change_is_that_since_the_latest_run_before_with_the_same_setup() -> None:
+    runs = [run(1, 50), run(2, 100), run(3, 400, setup="y"), run(4, 110)]
+    history = History(runs)
+    assert history.change(runs[3]) == pytest.approx(0.1)
+    assert [each.run_id for each in history.earlier(runs[3])] == ["2", "1"]
+    assert history.change(runs[0]) is None and history.change(runs[2]) is None
+
+
+@pytest.mark.parametrize(
+    "other", [{"state": "partial"}, {"verdict": "invalid"}, {"setup": ""}, {"value": None}]
+)
+def test_runs_that_are_no_measurement_are_neither_compared_nor_compared_with(
+    other: dict[str, object],
+) -> None:
+    runs = [run(1, 50), run(2, **other), run(3, 100)]  # type: ignore[arg-type]
+    history = History(runs)
+    assert history.change(runs[1]) is None
+    assert history.change(runs[2]) == pytest.approx(1.0)
+
+
+def test_the_setup_is_the_same_from_the_record_and_from_its_file_and_differs_with_the_hosts(
+    tmp_path: Path,
+) -> None:
+    setups = []
+    for number, hosts in enumerate((2, 2, 3)):
+        maker = RunMaker(
+            tmp_path / f"2026112{number}T101530Z-x-000{number}", host_names(hosts), READS
+        )
+        run_dir = maker.begin().go().measure(3).finish().run_dir
+        write_record(run_dir)
+        setups.append(summary_of(load_record(run_dir)).setup)
+        (run_dir / "summary.json").unlink()
+        found = summarize(run_dir)
+        assert found is not None and found.setup == setups[-1]
+    assert setups[0] == setups[1] != setups[2]

@@ -1,0 +1,48 @@
+"""Earlier runs that were measured in the same way, for lists of runs."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+
+from tui.library.summary import RunSummary
+
+COUNTED = ("complete", "imported")
+
+
+class History:
+    """Runs grouped by setup: the same profile text, parameters, steps, hosts and target."""
+
+    def __init__(self, runs: Iterable[RunSummary] = ()) -> None:
+        self.newest_year = max((run.utc or "" for run in runs), default="")[:4]
+        self._runs: dict[tuple[str, str], list[RunSummary]] = {}
+        for run in sorted(filter(counts, runs), key=_when):
+            self._runs.setdefault((run.setup, run.headline_unit), []).append(run)
+
+    def earlier(self, run: RunSummary) -> Sequence[RunSummary]:
+        """Return the earlier runs with the setup of this one, newest first."""
+        alike = self._runs.get((run.setup, run.headline_unit), [])
+        return alike[: bisect_left(alike, _when(run), key=_when)][::-1]
+
+    def change(self, run: RunSummary) -> float | None:
+        """Return the change of the headline since the run before, as a share.
+
+        None without such a run, or if this one is incomplete or invalid.
+        """
+        if not counts(run) or not (before := self.earlier(run)):
+            return None
+        return (run.headline_value or 0.0) / (before[0].headline_value or 1.0) - 1
+
+
+def counts(run: RunSummary) -> bool:
+    """Return whether a run is complete and valid, with a figure, and its setup is known."""
+    return (
+        bool(run.setup)
+        and run.state in COUNTED
+        and run.verdict != "invalid"
+        and (run.headline_value or 0) > 0
+    )
+
+
+def _when(run: RunSummary) -> tuple[str, str]:
+    return run.utc or "", run.run_id
