@@ -34,7 +34,7 @@ def walled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshdLab]:
 async def check_both(user: User) -> None:
     await user.press("space", "j", "space", "c")
     await user.sees("Log in")
-    await user.sees("password of")
+    await user.sees("password for")
 
 
 async def test_check_asks_once_for_all_hosts_and_shows_nothing_of_it(

@@ -126,11 +126,7 @@ def test_check_without_a_terminal_says_what_each_host_wants(
     )
     assert done.returncode == 3
     assert (
-        len(
-            re.findall(
-                r"h[12] +FAIL .*it accepts a password, but there is no terminal", done.stdout
-            )
-        )
+        len(re.findall(r"h[12] +FAIL .*accepts a password, but there is no terminal", done.stdout))
         == 2
     )
 

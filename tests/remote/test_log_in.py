@@ -88,7 +88,7 @@ async def test_passphrase_is_asked_once_for_all_hosts(lab: SshdLab, locked_key: 
     person = Person("open sesame")
     async with Connections(asker=person) as connections:
         assert len(await all_in(connections, with_key(lab, locked_key))) == 4
-    assert [question.subject for question in person.asked] == [f"passphrase of {locked_key}"]
+    assert [question.subject for question in person.asked] == [f"passphrase for {locked_key}"]
 
 
 async def test_wrong_passphrase_is_asked_again_and_no_server_hears_of_it(
@@ -217,7 +217,7 @@ async def test_without_anybody_to_ask_each_host_says_what_it_wants(
     async with Connections() as connections:
         errors = await failures(connections, walled.addresses())
     assert {error.code for error in errors} == {"password-needed"}
-    assert "it accepts a password" in errors[0].message and "ssh-copy-id" in errors[0].message
+    assert "accepts a password" in errors[0].message and "ssh-copy-id" in errors[0].message
 
 
 async def test_password_is_used_again_for_reconnecting(walled: SshdLab) -> None:

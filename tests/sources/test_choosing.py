@@ -118,7 +118,7 @@ def test_what_sources_resolved_to_is_kept_with_the_time_and_asked_for_once(
         ("comand:echo h1", "unknown source 'comand' (did you mean 'command'?)"),
         ("file:nams", "no such file (did you mean 'names'?)"),
         ("file:", "no file given; allowed: file:PATH"),
-        ("file:.", "a directory; allowed: file:PATH"),
+        ("file:.", "is a directory; allowed: file:PATH"),
         ("ansible:", "no file given; allowed: ansible:FILE[:GROUP]"),
         ("ansible:nams", "no such file (did you mean 'names'?)"),
         ("command:", "no command given"),

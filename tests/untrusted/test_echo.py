@@ -177,4 +177,4 @@ def test_a_problem_is_one_printable_line(message: str, file: str, host: str) -> 
 
 @given(typed)
 def test_what_a_person_is_asked_about_is_named_printably(path: str) -> None:
-    assert Question(f"passphrase of {path}", ()).subject.isprintable()
+    assert Question(f"passphrase for {path}", ()).subject.isprintable()

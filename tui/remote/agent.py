@@ -164,12 +164,12 @@ class Agent:
         armed: bool,
         environ: Mapping[str, str] | None = None,
     ) -> str:
-        """Start a command under supervision; an armed one waits for GO. Return its private
-        directory on the host.
+        """Start a command under supervision; an armed one waits for `AgentStream.go`. Return its
+        private directory on the host.
 
         `files` (name -> text) are written there and end with a newline. `environ` are secrets:
         added to the command's environment, never in a file or on a command line, and masked in the
-        output. Starting the same task again has no effect.
+        output (but see `is_hidden`). Starting the same task again has no effect.
         """
         hidden = [name for name, value in (environ or {}).items() if is_hidden(value)]
         secrets = {**(environ or {}), "BT_SECRETS": " ".join(hidden)}

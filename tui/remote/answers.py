@@ -197,11 +197,11 @@ class FileInfo(Struct, frozen=True):
 
 
 class TaskStatus(Struct, frozen=True):
-    """State of a command as reported by the agent. `exit_code` is None if it has not ended or is
-    unknown.
+    """State of a command as reported by the agent.
 
-    `alive`: the supervisor is running. `left`: number of processes that survived SIGKILL. `flood`,
-    for a load that printed too much: stream, kB, seconds.
+    `exit_code`: None if the command has not ended, or if its code is unknown. `alive`: the
+    supervisor is running. `left`: number of processes that survived SIGKILL. `flood`, for a load
+    that printed too much: stream, kB, seconds.
     """
 
     done: bool
@@ -327,12 +327,12 @@ def parse_answer(done: Completed, token: str, host: str) -> AgentAnswer:
     """Parse the agent's answer.
 
     Raises AgentError if it reports a failure or ends early; HostError if the connection was lost,
-    if it never began, or if other output follows it.
+    if the answer never began, or if other output follows it.
     """
     text = done.stdout.decode(errors="replace")
     begin = text.find(f"BT-BEGIN {token}\n")
     if begin < 0:
-        raise silent(done, host)
+        raise no_answer(done, host)
     body, end, rest = text[begin:].partition(f"BT-END {token} ")
     code, _, after = rest.partition("\n")
     answer = AgentAnswer(lines=body.split("\n")[1:])
@@ -361,7 +361,7 @@ def parse_answer(done: Completed, token: str, host: str) -> AgentAnswer:
     return answer
 
 
-def silent(done: Completed, host: str) -> HostError:
+def no_answer(done: Completed, host: str) -> HostError:
     """Return the error for an answer without a beginning.
 
     The connection was lost, or something other than /bin/sh received the script.
@@ -439,8 +439,8 @@ class BlockSample(Struct, frozen=True):
     """Content of sampled blocks: number read, number of zero blocks, number of distinct other
     blocks.
 
-    `packed`: mean size of the other blocks after gzip, as a share; 1 means incompressible, None
-    that there are none.
+    `packed`: mean size of the other blocks after gzip, as a share of the block size; 1 means
+    incompressible, None that there are none.
     """
 
     blocks: int
@@ -513,7 +513,7 @@ def load_processes(answer: AgentAnswer) -> list[LoadProcess]:
 
 
 def _touched(answer: AgentAnswer) -> set[str]:
-    """Return the processes whose job file changed later than the files that the agent created next.
+    """Return the processes whose job file changed after the agent created its last file.
 
     The change time of a file cannot be set back, unlike its modification time. All times are of one
     clock and in one notation, so that they compare as texts.

@@ -294,7 +294,7 @@ class Connections:
             asked = " and ".join(repr(text) for text in entered.one_time)
             self.warn(
                 target.name,
-                f"{target.place} asked {asked}: the answer is only valid once, so a lost"
+                f"{target.place} asked for {asked}: the answer is valid only once, so a lost"
                 " connection cannot be re-established",
             )
 
@@ -435,7 +435,7 @@ class Connections:
 
 
 def penalty(waited_s: float) -> str:
-    """Return a message saying that sshd refuses this address, and for how long."""
+    """Return what sshd's refusal of this address means, and for how long it has lasted."""
     return (
         f'"Not allowed at this time" for {waited_s:.0f} s so far: a penalty for failed or'
         " unfinished logins (PerSourcePenalties, 15 s to 10 min by default), or MaxStartups is"

@@ -127,14 +127,14 @@ UNSURE = {
     ),
     "open": "cannot check whether another user's process has it open (requires root)",
     "scan": (
-        "cannot check whether a process has it open (find does not support it, or took too long)"
+        "cannot check whether a process has it open (the host's find cannot, or took too long)"
     ),
 }
 OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 class DeviceUse(Struct, frozen=True):
-    """A user of a device.
+    """A use of a device.
 
     `member` is the kernel name of the part in use: the device, a partition, or the whole disk.
     """
@@ -175,8 +175,9 @@ class DeviceSignature(Struct, frozen=True):
 
 
 class UnreadPart(Struct, frozen=True):
-    """A device or partition whose content no tool on the host could read, in sectors of 512
-    bytes.
+    """A device or partition whose content no tool on the host could read.
+
+    `sectors`: its size in sectors of 512 bytes.
     """
 
     member: str
@@ -185,10 +186,10 @@ class UnreadPart(Struct, frozen=True):
 
 
 class DeviceFacts(Struct, frozen=True):
-    """Facts of a device; sizes in bytes. `kind` is empty if it does not exist.
+    """Facts of a device; sizes in bytes. `kind` is empty if the path does not exist.
 
     `name` is the kernel's, `number` major:minor, `disk` the whole disk of a partition. `unread` are
-    parts with unknown content. `unsure` lists failed checks of whether it is in use.
+    parts with unknown content. `unsure` lists failed checks of whether the device is in use.
     """
 
     path: str
@@ -275,8 +276,9 @@ def parse_peek(answer: AgentAnswer) -> dict[int, bytes]:
 
 
 def with_peek(facts: DeviceFacts, part: UnreadPart, found: dict[int, bytes]) -> DeviceFacts:
-    """Add the signatures found in an unread part's sectors; without its first sector, the part
-    stays unread.
+    """Return facts with the signatures found in an unread part's sectors.
+
+    Without its first sector, the part stays unread.
     """
     if not found.get(0):
         return facts
@@ -297,7 +299,7 @@ def parse_room(answer: AgentAnswer, directories: Sequence[str]) -> dict[str, Dir
 
 
 async def read_devices(agent: Agent, paths: Sequence[str]) -> dict[str, DeviceFacts]:
-    """Return each path's users and content as a device. Raises HostError."""
+    """Return each path's facts as a device: its uses and the signatures on it. Raises HostError."""
     found = parse_devices(await agent.call("devices", *paths), paths)
     return {path: await _peeked(agent, facts) for path, facts in found.items()}
 

@@ -49,15 +49,15 @@ OWN_COLUMNS = ("name", "label", "below", "wwid")
 """Columns in which even identical block devices differ."""
 REASONS = {
     "absent": "{} does not exist",
-    "denied": "{} is not readable for this user",
+    "denied": "{} is not readable by this user",
     "empty": "{} has no value",
     "not-found": "no mount found for {}",
     "no-device": "/sys has no block device {}",
-    "no-command": "no command {}",
+    "no-command": "command {} not found",
     "no-route": "no route to {}",
-    "by-name": "only the server name is known, {}",
-    "zfs": "/sys does not list ZFS pool disks, {}",
-    "overlay": "an overlay file system has several lower file systems, {}",
+    "by-name": "no IP address known for server {}",
+    "zfs": "/sys does not list the disks of ZFS dataset {}",
+    "overlay": "an overlay file system can have several lower file systems",
 }
 VIRTUAL = (
     ("amazon ec2", "amazon"),
@@ -103,9 +103,10 @@ def room_of(found: DirFacts | None) -> dict[str, int]:
 
 
 def with_unknown(facts: Mapping[str, Fact], why: str = "") -> dict[str, Fact]:
-    """List missing registry facts as unknown, except those about targets and tools.
+    """Return facts with missing registry facts listed as unknown, except those about targets and
+    tools.
 
-    Without a reason `why`, only those whose absence has no meaning of its own.
+    Without a reason `why`, only those whose absence has no meaning of its own are listed.
     """
     facts = dict(facts)
     listed = facts.pop("unknown", None)
@@ -263,7 +264,7 @@ def cpus_usable(lines: FactLines) -> float | None:
 
 def limit(name: str, place: int) -> Callable[[FactLines], int | None]:
     """Return a parser of limits ``soft hard unit`` that picks one word; its result is None if
-    unlimited.
+    unlimited or unknown.
     """
 
     def read(lines: FactLines) -> int | None:

@@ -52,7 +52,7 @@ async def stat_files(agent: Agent, paths: Sequence[str]) -> dict[str, FileInfo |
 
 
 async def count_numbered(agent: Agent, path: str, count: int, size: int = 0) -> NumberedFiles:
-    """Return which of `count` numbered files exist.
+    """Return how many of `count` numbered files exist, with an example.
 
     `path` contains FILE_NUMBER. `size`: 0 if the files should be empty.
     """
@@ -97,7 +97,7 @@ async def _drop_files(agent: Agent, paths: Sequence[str], why: str) -> CacheDrop
         forgotten += int(values.get("forgotten") or 0)
     if not forgotten:
         return CacheDrop("files", False, f"{why}; no test file exists either")
-    return CacheDrop("files", True, f"{forgotten} test files only: {why}")
+    return CacheDrop("files", True, f"only of test files ({forgotten}): {why}")
 
 
 async def copy_program(agent: Agent, name: str, packed: str, sha256: str) -> str:

@@ -50,7 +50,8 @@ class Joiner:
         self.head = b""
 
     def frame(self, rest: bytes) -> "tuple[int, bytes, bytes] | None":
-        """Return (channel, kind, data) of the frame that a line completes; None if it does not.
+        """Return (channel, kind, data) of the frame that a line completes; None if it completes
+        none.
 
         `rest`: the line without NAME and newline. Raises GarbledError.
         """

@@ -1,4 +1,4 @@
-"""Host keys: explain refusals, collect fingerprints, pin keys.
+"""Host keys: collect them, explain refusals, format known_hosts lines.
 
 A changed key is always refused.
 """
@@ -64,7 +64,7 @@ class Presented(Struct, frozen=True):
 async def collect(target: Resolved, tunnel: asyncssh.SSHClientConnection | None) -> asyncssh.SSHKey:
     """Return a host's key without logging in.
 
-    Raises HostError, or BusyError if the server hangs up.
+    Raises HostError; BusyError if the server hangs up.
     """
     async with way_to(target, tunnel) as way:
         key = await _collect(target, way)
@@ -122,19 +122,19 @@ async def _collect(target: Resolved, way: Tunnel | None) -> asyncssh.SSHKey:
 def explain(
     target: Resolved, on_file: Sequence[asyncssh.SSHKey], key: asyncssh.SSHKey | None, reason: str
 ) -> HostError:
-    """Return the error for a refused host key: unknown (with how to trust it), changed (with both
-    fingerprints), or revoked.
+    """Return the error for a refused host key: unknown (with how to trust it), changed (with the
+    fingerprints), or revoked; or for a refused host certificate.
 
     `key` is the presented key; None for a certificate.
     """
     if "revoked" in reason.lower():
-        what = "authority" if "CA key" in reason else "host key"
+        what = "CA key that signed the host certificate" if "CA key" in reason else "host key"
         return HostError("host-key-revoked", target.name, f"the {what} of {target.host} is revoked")
     if key is None:
         return CertificateRefusedError(target, reason, on_file)
     if not on_file:
         left_out = "".join(f"; benchtui ignores {each}" for each in target.ignored_at_host_key)
-        trust = f"compare it, then: benchtui hosts trust {target.name}"
+        trust = f"compare it with the host's, then run: benchtui hosts trust {target.name}"
         return HostError(
             "host-key-unknown",
             target.name,
@@ -148,7 +148,10 @@ async def another(
     on_file: Sequence[asyncssh.SSHKey],
     tunnel: asyncssh.SSHClientConnection | None,
 ) -> HostError | None:
-    """Collect the host's key; return the refusal if it differs from those on file, else None."""
+    """Collect a host's key; return the error if it is not among those on file.
+
+    None if it is, if none is on file, or if the key cannot be collected.
+    """
     if not on_file:
         return None
     try:

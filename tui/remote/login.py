@@ -65,9 +65,9 @@ class LoginAttempt(Listener):
         self._note = ""
 
     def password_auth_requested(self) -> str | None:
-        """Return the password, once; None if it is unknown, or after it was refused.
+        """Return the password, once; None without a usable one.
 
-        A second request means that it was refused.
+        A second request means that the server refused it.
         """
         if self.offered:
             self.refused = not self.wants_answers
@@ -179,7 +179,7 @@ class LogIn:
         self.pilot = False  # whether this host tries the password for all
         scope = f"hosts {target.user}" if shared else f"server {self.place}"
         others = f"{target.user} on {target.name} and the other hosts" if shared else self.place
-        self.password = vault.password(scope, f"password of {others}")
+        self.password = vault.password(scope, f"password for {others}")
 
     @property
     def usable_password(self) -> str | None:
@@ -189,7 +189,7 @@ class LogIn:
     def password_typed(self, answer: str) -> None:
         """Keep a password typed at a server's own prompt, until a server refuses it.
 
-        Dropped if another host is trying a password for all.
+        It is not kept while another host is trying a password for all.
         """
         if self.pilot or not self.password.lock.locked():
             self.password.value = answer
@@ -257,7 +257,7 @@ class LogIn:
         return bool(attempt.wants_answers)
 
     async def _open_keys(self, attempt: LoginAttempt) -> str | None:
-        """Ask for passphrases of accepted keys until one is decrypted.
+        """Ask the user to unlock encrypted keys that the server accepts, until one is decrypted.
 
         Returns None on success, else the reason why no key is usable; empty if there is none to
         decrypt.
@@ -298,7 +298,9 @@ class LogIn:
             note = f"{self.place} refused the password that other hosts accept"
             if not self.vault.can_ask:
                 raise self._failed("password refused")
-            self.password = self.vault.password(f"server {self.place}", f"password of {self.place}")
+            self.password = self.vault.password(
+                f"server {self.place}", f"password for {self.place}"
+            )
             self.password.tries, self.password.note = self.password.tries + 1, note
         else:
             self.password.refused(self.place)
@@ -313,13 +315,14 @@ class LogIn:
         locked = next((key.path for key in attempt.locked if key.accepted), None)
         if attempt.wants_answers:
             asked = " and ".join(repr(text) for text in attempt.wants_answers)
-            return self._failed(f"it asks {asked} at every login; {NO_TERMINAL}", "one-time-code")
+            why = f"the server asks for {asked} at every login; {NO_TERMINAL}"
+            return self._failed(why, "one-time-code")
         if locked is not None:
             return self._failed(f"{encrypted(locked)}, or {IN_A_TERMINAL}", "key-encrypted")
         if attempt.wants_password:
             why = (
-                f"{denied.reason}; it accepts a password, but {NO_TERMINAL}: {IN_A_TERMINAL},"
-                f" {SET_UP_A_KEY}"
+                f"{denied.reason}; the server accepts a password, but {NO_TERMINAL}:"
+                f" {IN_A_TERMINAL}, {SET_UP_A_KEY}"
             )
             return self._failed(why, "password-needed")
         return denied

@@ -31,10 +31,7 @@ class Launcher(Struct, frozen=True):
 
 
 class MpiFacts(Struct, frozen=True):
-    """MPI facts of one host.
-
-    `family` is that of the MPI library the program is linked with; None if unknown.
-    """
+    """MPI facts of one host."""
 
     hostname: str
     boot_id: str

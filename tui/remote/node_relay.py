@@ -42,7 +42,7 @@ FIRST = ("NODEID", "PROCID", "GTIDS")
 
 
 def say(word: str) -> None:
-    """Print a notice to the jump host: ``!WORD NODE``."""
+    """Print a notice for the jump host: ``!WORD NODE``."""
     print(f"!{word} {node_name()}", flush=True)
 
 

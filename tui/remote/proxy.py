@@ -1,6 +1,6 @@
-"""ProxyCommand, run by the user's shell as ssh does.
+"""Run a ProxyCommand in the user's shell, as ssh does.
 
-It ends with its connection, or with the engine.
+The command ends with its connection, or with this process.
 """
 
 from __future__ import annotations
@@ -93,14 +93,14 @@ class ProxyCommand(asyncio.SubprocessProtocol):
 
     @property
     def last_line(self) -> str:
-        """Last line that the command wrote to stderr."""
+        """Last line that the command wrote to stderr; empty if there is none."""
         lines = self._words.decode(errors="replace").strip().splitlines()
         return quoted(lines[-1], 300) if lines else ""
 
     # -- as a protocol of asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Start the SSH connection on the running command."""
+        """Start the SSH connection over the ProxyCommand, which is now running."""
         self._over.clear()
         self._transport = cast(asyncio.SubprocessTransport, transport)
         assert self._make is not None
@@ -116,7 +116,7 @@ class ProxyCommand(asyncio.SubprocessProtocol):
             del self._words[:-KEPT_BYTES]
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        """End the connection if stdout or stdin closes; a closed stderr is harmless."""
+        """End the connection if the command closes stdin or stdout; a closed stderr is harmless."""
         self._lost.add(fd)
         ours = fd == STDIN and self._life is None
         if fd != STDERR and not ours:
@@ -153,7 +153,10 @@ class ProxyCommand(asyncio.SubprocessProtocol):
             cast(asyncio.WriteTransport, pipe).write(data)
 
     def close(self) -> None:
-        """Close the command's stdin; its watcher then sends HUP, and KILL a second later."""
+        """Close the command's stdin, and the pipe whose end its watcher waits for.
+
+        The watcher then sends HUP to the command's process group, and KILL a second later.
+        """
         pipe = self._transport.get_pipe_transport(0) if self._transport else None
         if pipe is not None:
             pipe.close()
@@ -170,7 +173,7 @@ class ProxyCommand(asyncio.SubprocessProtocol):
 async def way_to(target: Resolved, tunnel: Tunnel | None) -> AsyncIterator[Tunnel | None]:
     """Yield the tunnel for a connection: a bastion's, a ProxyCommand, or None.
 
-    Errors raised in the context name the command.
+    A HostError raised in the context becomes that of `failure` if the tunnel is a ProxyCommand.
     """
     if tunnel is not None or target.proxy_command is None:
         yield tunnel
@@ -186,8 +189,10 @@ async def way_to(target: Resolved, tunnel: Tunnel | None) -> AsyncIterator[Tunne
 
 
 async def failure(proxy: ProxyCommand, error: HostError) -> HostError:
-    """Return the error of a connection through a command: the server's message, or how the command
-    ended.
+    """End a ProxyCommand after a failed connection; return the error to report.
+
+    That is the server's refusal, or an error that names the command, how it ended and its last
+    output.
     """
     if isinstance(error, DeniedError) or error.code.startswith("host-key"):
         proxy.close()

@@ -51,7 +51,7 @@ def functions(*parts: str) -> str:
 
 @functools.cache
 def homes() -> dict[str, str]:
-    """Return, by function of the agent, the part that defines it."""
+    """Return the name of the part that defines each function of the agent."""
     return {name: part for part in PARTS for name in DEFINED.findall(functions(part))}
 
 
@@ -70,8 +70,8 @@ def parts_of(command: str) -> tuple[str, ...]:
 
 
 def is_hidden(secret: str) -> bool:
-    """Return whether a secret can be masked everywhere: it is not too short, nor a number that
-    could occur in figures.
+    """Return whether a secret is masked in output: if it has 6 characters or more, and is not a
+    number, which could also be a figure.
     """
     return len(secret) >= SHORTEST_WORD and not secret.isdigit()
 
@@ -104,8 +104,8 @@ class Script(Struct, frozen=True):
         """Return a call of `bt_WORD` with the other words as arguments, on behalf of `caller`
         (RUN/HOST).
 
-        `environ` is exported first; the script is sent over stdin, so its values are on no command
-        line. `carries`: copied programs take precedence over the host's own.
+        `environ` is exported first; its values are on no command line, because the script is sent
+        over stdin. `carries`: copied programs take precedence over the host's own.
         """
         command, *arguments = words
         exports = "".join(
@@ -126,10 +126,10 @@ class Script(Struct, frozen=True):
         )
 
     def after(self, sent: Collection[str], *, talks: bool = False) -> bytes:
-        """Return the script for a kept shell that already has the parts in `sent`; BT-OVER ends it
-        on both outputs.
+        """Return the script for a kept shell that already has the parts in `sent`.
 
-        A call that `talks` reads the input that follows; others read none.
+        A BT-OVER line marks the end of the call's output on stdout and on stderr. A call that
+        `talks` reads the input that follows; others read none.
         """
         stdin = "" if talks else " </dev/null"
         missing = [part for part in self.parts if part not in sent]

@@ -273,7 +273,7 @@ class Trunk:
     def known_block(self, block: bytes) -> int | None:
         """Return the number under which nodes have a block; None if they do not keep it.
 
-        A block that is sent for the second time gets a number, and is sent to all nodes.
+        A long block that is sent for the second time gets a number, and is sent to all nodes.
         """
         number, is_new = self._blocks.number_of(block)
         if is_new:
@@ -412,7 +412,10 @@ class KnownBlocks:
         self._size = 0
 
     def number_of(self, block: bytes) -> tuple[int | None, bool]:
-        """Return a block's number, None if it has none, and whether the number is new."""
+        """Return a block's number, None if it has none, and whether the number is new.
+
+        Blocks below 512 bytes, and those beyond 4 MiB in total, get none.
+        """
         if len(block) < LEAST_BLOCK_BYTES:
             return None, False
         digest = blake2b(block, digest_size=16).digest()
@@ -453,8 +456,8 @@ def number_in(data: bytes) -> int:
 async def ready_starters(process: Process, nodes: Collection[str]) -> tuple[dict[str, str], bool]:
     """Return what each node's starter reported, and whether the starters outlive srun.
 
-    Kills srun as soon as all have answered, or none has for IDLE_S: starters no longer need it, and
-    it would end them all if one node failed.
+    Kills srun as soon as all have answered, or none has answered for IDLE_S: starters no longer
+    need it, and it would end all of them if one node failed.
     """
     words: dict[str, str] = {}
     stay = True

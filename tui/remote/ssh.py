@@ -359,7 +359,7 @@ class SshTransport:
         return Completed(out, err, None if process.exit_signal else process.exit_status)
 
     async def _start_patiently(self) -> Process:
-        """Open a channel; if the server allows few (MaxSessions), close the kept shell first."""
+        """Open a channel; if the server refuses (MaxSessions), close the idle shell and retry."""
         for pause in PAUSES_S:
             try:
                 return await self._start()

@@ -1,5 +1,5 @@
-"""Read the files of an SSH configuration, with limits on their number, total size, and Include
-patterns, and the host names in them.
+"""Read SSH configuration files and the host names in them, with limits on the number of files,
+their total size, and Include patterns.
 
 Imports little, because shell completion reads host names from these files.
 """

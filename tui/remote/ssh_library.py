@@ -1,4 +1,6 @@
-"""Load asyncssh without X.509; its algorithms, and the server's messages before login."""
+"""Import asyncssh without its optional parts, choose its algorithms, and keep what a server sends
+before the login.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from tui.remote.ssh_options import OPTIONS
 from tui.remote.ssh_settings import SshSettings, matches
 from tui.remote.sshfile import ConfigError
 
@@ -137,7 +140,7 @@ def algorithms_of(settings: SshSettings) -> Iterator[tuple[str, str]]:
         asked = settings.text(option)
         listed = known_part(asked, ALGORITHMS[option]) if asked else FAST.get(option, "")
         if asked and not listed and asked[0] not in "+-^":
-            raise ConfigError(f"{option}{settings.at(option)}: asyncssh supports none of {asked}")
+            raise unsupported(option, settings)
         if listed or option in FAST:
             yield argument, listed or FAST[option]
     accepted = allowed_algorithms(settings, "pubkeyacceptedalgorithms")
@@ -161,12 +164,18 @@ def allowed_algorithms(settings: SshSettings, option: str) -> tuple[str, ...]:
         name for name in names if any(matches(name, word) for word in words) == (sign == "")
     )
     if not allowed:
-        raise ConfigError(f"{option}{settings.at(option)}: asyncssh supports none of {asked}")
+        raise unsupported(option, settings)
     return allowed
 
 
+def unsupported(option: str, settings: SshSettings) -> ConfigError:
+    """Return the error for a list of algorithms, all of which are unknown to asyncssh."""
+    place, asked = settings.at(option), settings.text(option)
+    return ConfigError(f"{OPTIONS[option].name}{place}: asyncssh supports none of {asked}")
+
+
 def signature_of(algorithm: str) -> str:
-    """Return a key's signature algorithm; for a certificate, its key's."""
+    """Return the signature algorithm of a key's or a certificate's algorithm."""
     return algorithm.replace(CERTIFICATE, "@openssh.com" if algorithm.startswith("sk-") else "")
 
 

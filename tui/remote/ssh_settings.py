@@ -171,7 +171,7 @@ def run_in_shell(command: str, directory: Path | None = None) -> bool:
             words, stdin=null, stdout=null, stderr=null, timeout=EXEC_TIMEOUT_S, check=False
         )
     except subprocess.TimeoutExpired:
-        raise ValueError(f"{command!r} did not end within {EXEC_TIMEOUT_S:g} s") from None
+        raise ValueError(f"{command!r} did not exit within {EXEC_TIMEOUT_S:g} s") from None
     if done.returncode == NOT_FOUND and shutil.which(shell) is None:
         raise ValueError(f"{shell}: no such shell")
     return done.returncode == 0
@@ -274,7 +274,7 @@ class SshSettings:
         )
 
     def at(self, name: str) -> str:
-        """Return where an option is set, in brackets, for a message; empty if no file sets it."""
+        """Return where an option is set, as `` (FILE line N)``; empty if no file sets it."""
         line = self._lines.get(name)
         return f" ({line.place})" if line else ""
 
@@ -393,7 +393,7 @@ class SshSettings:
         if path in self._open:
             raise ConfigError(f"{path} includes itself")
         if len(self._open) > DEEPEST:
-            raise ConfigError(f"{path}: files include each other more than {DEEPEST} deep")
+            raise ConfigError(f"{path}: files include each other more than {DEEPEST} levels deep")
         self._count += 1
         if self._count > MOST_FILES:
             raise ConfigError(f"{path}: more than {MOST_FILES} files are included")

@@ -88,14 +88,14 @@ class Resolved(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """User, address and port as printable text."""
+        """User, address, and the port if it is not 22, as printable text."""
         return printable(
             f"{self.user}@{self.host}" + (f":{self.port}" if self.port != DEFAULT_PORT else "")
         )
 
     @property
     def way(self) -> str:
-        """User, address and port as printable text, preceded by the bastions."""
+        """`place`, followed by the bastions, as printable text."""
         return self.place + (printable(f" via {', '.join(self.jumps)}") if self.jumps else "")
 
     @property
@@ -131,8 +131,9 @@ def resolve(
     """Return the settings for connecting to a host: explicit values, then the configuration, then
     ssh's defaults.
 
-    Without a path, reads the user's and the system's files, as ssh does. Relative names in them
-    refer to `directory`, by default the working directory. Raises HostError for unusable settings.
+    Without a path, reads the user's and the system's files, as ssh does. Relative file names in
+    options refer to `directory`, by default the working directory. Raises HostError for unusable
+    settings.
     """
     sources = sources_of(config_path)
     try:
@@ -207,8 +208,8 @@ def resolved(
 
 
 def narrowed(settings: SshSettings) -> list[str]:
-    """Return a note that PubkeyAcceptedAlgorithms may be why a key was not offered; empty if it is
-    not set.
+    """Return a note that PubkeyAcceptedAlgorithms may be why a key was not offered; empty if the
+    option is not set.
     """
     name = "pubkeyacceptedalgorithms"
     place = settings.at(name)
@@ -301,7 +302,7 @@ def existing(paths: Sequence[str]) -> tuple[str, ...]:
 
 
 def default_identities() -> tuple[str, ...]:
-    """Return the key files that ssh tries by default."""
+    """Return the existing key files among those that ssh tries by default."""
     folder = from_home("~/.ssh")
     return tuple(str(folder / name) for name in DEFAULT_KEYS if (folder / name).is_file())
 

@@ -147,7 +147,7 @@ def blocks(path: Path, text: str) -> Iterator[Block]:
 def block(condition: SshConfigLine | None, lines: list[SshConfigLine]) -> Block:
     """Build a block.
 
-    Its `names` are the hosts of a Host line without wildcards; None if only a match can tell.
+    Its `names` are the hosts of a Host line without wildcards, else None.
     """
     names = None
     if condition and condition.keyword == "host" and all(map(PLAIN.fullmatch, condition.arguments)):

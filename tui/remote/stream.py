@@ -207,8 +207,8 @@ NAMES = {"out": "stdout", "err": "stderr"}
 
 
 class OutputBudget:
-    """Output limit of one task on one host: a token bucket per stream, and one for the time to read
-    it.
+    """Output limit of one task on one host: a token bucket per stream, and one for the CPU time
+    that reading takes.
 
     A bucket allows a burst. The time since the last chunk refills it, so that output held back by a
     broken connection or a suspended engine does not count as a flood.

@@ -43,21 +43,25 @@ def telemetry_command(
 ) -> list[str]:
     """Return the command of the telemetry task.
 
-    `loads`: tasks of this run whose processes are the load. `targets`: paths whose devices, or NFS
-    mount, to monitor; if empty, the busiest disks.
+    `loads`: tasks of this run whose processes are the load. `groups`: names of the process patterns
+    of `telemetry_files`, in the same order. `targets`: paths whose devices, or NFS mount, to
+    monitor; if empty, the busiest disks.
     """
     return ["sh", "-c", RUN, "benchtui-telemetry", " ".join(loads), " ".join(groups), *targets]
 
 
 class Stamp(Struct, frozen=True):
-    """Time of day of the host in ms at this uptime in s."""
+    """The host's time of day, in ms since the epoch, at this uptime in s."""
 
     epoch_ms: float
     uptime_s: float
 
 
 class Device(Struct, frozen=True):
-    """A block device of the target: `top` if mounted or used directly, `below` if underneath."""
+    """A block device of the target.
+
+    `place`: `top` if it is mounted or used directly, `below` if it is underneath another device.
+    """
 
     name: str
     place: str

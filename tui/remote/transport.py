@@ -95,6 +95,11 @@ class Completed(Struct, frozen=True):
     exit_status: int | None
 
 
+def ended_with(exit_status: int | None) -> str:
+    """Return how a process ended as text: ``exited with status 1``, or ``ended``."""
+    return "ended" if exit_status is None else f"exited with status {exit_status}"
+
+
 def too_much(
     size: int, host: str, most: int = MOST_BYTES, what: str = "the answer to one call has"
 ) -> None:
@@ -175,7 +180,7 @@ async def read_stderr(read: Callable[[int], Awaitable[bytes]], host: str) -> byt
 
 
 class Channel(Protocol):
-    """A running /bin/sh. Every method raises HostError if the connection is gone."""
+    """A running /bin/sh. Its methods, except `close`, raise HostError if the connection is gone."""
 
     async def read(self, size: int) -> bytes:
         """Return the next bytes of stdout; empty at end of file."""

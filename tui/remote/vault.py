@@ -145,7 +145,7 @@ class Vault:
         note = ""
         for left in reversed(range(TRIES)):
             question = Question(
-                f"passphrase of {path}", (("Passphrase", False),), note, f"key {path}"
+                f"passphrase for {path}", (("Passphrase", False),), note, f"key {path}"
             )
             async with self.turn:
                 answers = await self.ask(question)

@@ -32,7 +32,7 @@ class SshOpener(Protocol):
 
 
 class HostLimits(NamedTuple):
-    """Limits of a host in resources and time; None if unlimited or unknown."""
+    """Limits of a host's allocation; None if unlimited or unknown."""
 
     left_s: float | None = None  # seconds until the allocation ends
 

@@ -15,7 +15,7 @@ from tui.model.plain import printable
 from tui.remote.local import LocalChannel, LocalTransport
 from tui.remote.scripts import Script
 from tui.remote.ssh import Shells
-from tui.remote.transport import BEGIN, Channel, Completed, HostError, Transport
+from tui.remote.transport import BEGIN, Channel, Completed, HostError, Transport, ended_with
 from tui.remote.way_base import HostTransport, SshOpener
 
 QUOTED = 200
@@ -119,5 +119,5 @@ class PipedTransport(LocalTransport):
             line for line in done.stderr.decode("utf-8", "replace").splitlines() if line.strip()
         ]
         last = printable(lines[-1].strip()[:QUOTED]) if lines else "no output"
-        why = f"{self.shell[0]} exited with {done.exit_status} and did not start a shell: {last}"
+        why = f"{self.shell[0]} {ended_with(done.exit_status)} and did not start a shell: {last}"
         raise HostError("channel-failed", self.address.name, why)

@@ -39,6 +39,7 @@ from tui.remote.transport import (
     GoneError,
     HostError,
     Transport,
+    ended_with,
     read_all,
     read_stderr,
 )
@@ -107,8 +108,8 @@ class JobTrunks:
         self._work: set[asyncio.Task[None]] = set()
 
     async def end_of(self, node: str) -> NodeEnd | str:
-        """Return the node's end of a trunk, or the reason why each shell on it needs a step of its
-        own.
+        """Return the node's end of a trunk, or the reason why each shell on the node needs a step
+        of its own.
         """
         if node not in self._by_steps:
             end = self._ends.get(node)
@@ -269,12 +270,14 @@ class TrunkTransport:
         if BEGIN in done.stdout:
             return done
         end = printable(done.stderr.decode("utf-8", "replace").strip()[-QUOTED:]) or "no output"
-        why = f"the shell exited with {done.exit_status} before the script began: {end}"
+        why = f"the shell {ended_with(done.exit_status)} before the script began: {end}"
         raise HostError("lost" if self.lost() else "channel-failed", self.address.name, why)
 
 
 class SlurmOutput(NamedTuple):
-    """Output of a Slurm command; both fields are empty if it is missing or does not answer."""
+    """Output of a Slurm command; both fields are empty if the command is missing or does not
+    answer.
+    """
 
     out: str = ""
     err: str = ""
@@ -315,11 +318,11 @@ class AsSlurmStep(HostTransport):
         return TrunkTransport(address, end)
 
     def notes(self, address: HostAddress) -> tuple[str, ...]:
-        """Return why a host is not reached through the srun of the others."""
+        """Return why a host has an srun for each shell; empty if it shares one with other hosts."""
         return (self._notes[address.name],) if address.name in self._notes else ()
 
     async def release(self) -> None:
-        """End the sruns that carry channels."""
+        """End the shared sruns."""
         jobs, self._jobs = self._jobs, {}
         await asyncio.gather(*(job.close() for job in jobs.values()))
 
@@ -352,7 +355,7 @@ async def how_ended(job: str) -> str:
     """Return how a job ended, such as ``allocation 4711 ended: time limit``; empty while it runs,
     or if Slurm does not answer.
 
-    Waits up to 30 s for a job that is completing, because its reason is only then known.
+    Waits up to 30 s for a job that is completing, because Slurm then does not know the reason yet.
     """
     for _ in range(ENDING_TRIES):
         answer = await slurm_output("scontrol", "--oneliner", "show", "job", job)
@@ -381,7 +384,7 @@ def step_of(address: HostAddress) -> list[str]:
 
 
 async def slurm_output(program: str, *arguments: str) -> SlurmOutput:
-    """Return the output of a Slurm command; empty if it is missing or does not answer in time."""
+    """Return the output of a Slurm command; empty if it is missing or does not answer in 30 s."""
     if shutil.which(program) is None:
         return SlurmOutput()
     process = await asyncio.create_subprocess_exec(

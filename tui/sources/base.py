@@ -52,8 +52,8 @@ class SourceContext(NamedTuple):
 class FoundHosts(NamedTuple):
     """The hosts that a source found, in its order.
 
-    `hosts` have addresses from the source; None in an address means that the inventory or
-    ~/.ssh/config decides. `specs` are SPECs, resolved as if they were typed. `how` names the tool:
+    `hosts` have addresses from the source; a field that is None is left to the inventory or
+    ~/.ssh/config. `specs` are SPECs, resolved as if they were typed. `how` names the tool:
     ``ansible-inventory 2.19.1``.
     """
 
@@ -82,9 +82,9 @@ class HostSource:
         raise NotImplementedError
 
     def allocates(self, text: str) -> bool:
-        """Return whether `find` takes hosts from a scheduler.
+        """Return whether `find` allocates hosts for this text.
 
-        If so, it is called after all other hosts of the command are known to exist.
+        If so, `find` is called after all other hosts of the command line have been found.
         """
         return False
 
@@ -96,9 +96,10 @@ class HostSource:
         return ()
 
     def state(self, context: SourceContext) -> str:
-        """Return the tool that the source needs, for `doctor`: its path, or that it is missing.
+        """Return the tool that the source needs, for `doctor`: its path, or that it is missing,
+        such as ``kubectl is not installed``.
 
-        ``kubectl is not installed``. Empty if the source needs no tool.
+        Empty if the source needs no tool.
         """
         return ""
 

@@ -28,7 +28,7 @@ class CommandSource(HostSource):
     form = "command:COMMAND, which prints one name or JSON object per line"
     title = (
         "names printed by a command, or JSON objects with name, address, port, user, identity,"
-        " groups"
+        " groups, exec"
     )
 
     def find(self, text: str, context: SourceContext) -> FoundHosts:
@@ -120,7 +120,9 @@ def _check(key: str, value: Any) -> None:
 
 
 def is_word(value: Any) -> bool:
-    """Return whether a value is one printable word that does not look like an option."""
+    """Return whether a value is a text of up to 4096 printable characters, without spaces or a
+    leading dash.
+    """
     short = isinstance(value, str) and 0 < len(value) <= 4096
     return (
         short

@@ -61,7 +61,7 @@ def without_comment(line: str) -> str:
 def existing_file(
     text: str, form: str, context: SourceContext, *, directories: bool = False
 ) -> Path:
-    """Return the path of an existing file.
+    """Return the path of an existing file, or with `directories` of a directory.
 
     Raises UsageError with the nearest name in its folder.
     """
@@ -78,7 +78,7 @@ def existing_file(
     except OSError as error:
         raise UsageError(f"cannot be read: {error.strerror}") from error
     if stat.S_ISDIR(mode) and not directories:
-        raise UsageError(f"a directory; allowed: {form}")
+        raise UsageError(f"is a directory; allowed: {form}")
     return path
 
 

@@ -75,7 +75,8 @@ def pods_of(printed: str, text: str, where: Sequence[str]) -> Iterator[HostAddre
     """Yield the pods of a JSON list that kubectl printed, without those that have ended or are
     being deleted.
 
-    `where`: options of kubectl. Raises UsageError if one of them is not running.
+    `where`: kubectl options for reaching a pod. Raises UsageError if a remaining pod is not
+    running.
     """
     try:
         items = json.loads(printed)["items"]

@@ -1,6 +1,6 @@
 """Run the commands of sources, with limits on time and output.
 
-All processes that a command starts are ended with it.
+Once a command has ended, processes left in its process group are killed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ class CommandOutput(NamedTuple):
 
     @property
     def last_words(self) -> str:
-        """The last line of stderr, shortened, control characters removed."""
+        """The last line of stderr, shortened, without control characters; empty if there is
+        none.
+        """
         lines = [line.strip() for line in self.stderr.splitlines() if line.strip()]
         return printable(lines[-1][:MOST_QUOTED]) if lines else ""
 

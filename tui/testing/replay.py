@@ -96,8 +96,8 @@ class _Given(EntryPoint):
 def standing_in(kind: type[Any]) -> Iterator[str]:
     """Register a class as a load generator under its own name; yields the name.
 
-    If the class is installed, its package's entry point stays. An installed generator with the same
-    name but another class is hidden meanwhile.
+    If the class is installed, or benchtui has a built-in generator of that name, nothing changes.
+    Another installed generator of that name is hidden meanwhile.
     """
     name, points = kind.name, installed_in(tool.GROUP)
     before = points.get(name)
@@ -258,7 +258,7 @@ def replay(
 
     `profile` is a file, or its text. `outputs` are by host (for one host just its output): bytes, a
     file, or an `Output` with stderr and exit code. `params` are values as typed. Raises
-    ContractError, which names every mistake found.
+    ContractError, which names every mistake found; UsageError for an invalid profile or parameter.
     """
     by_host = dict(outputs) if isinstance(outputs, Mapping) else {"h1": outputs}
     printed = {host: _output(each) for host, each in by_host.items()}
@@ -368,9 +368,9 @@ def _check_operations(whole: Read, step: Step, host: str) -> Iterator[Mistake]:
 def check_run(
     run_dir: Path, events: Sequence[AnyEvent], plan: Plan, exports: Path
 ) -> Iterator[Mistake]:
-    """Yield the failures of everything that reads the journal.
+    """Run everything that reads a run: Live, record, verify, all exporters, compare, search points.
 
-    These are Live, record, verify, all exporters, compare, and search points.
+    Yields a mistake for each failure.
     """
     check: Callable[[], Iterator[Mistake]]
     for code, check in (

@@ -93,7 +93,7 @@ def _bad_mistakes(source: HostSource, text: str, context: SourceContext) -> Iter
     except UsageError as error:
         lines = [str(problem) for problem in error.problems]
         if len(lines) != 1 or not lines[0].isprintable() or "\n" in lines[0]:
-            yield f"find({text!r}) raises {len(lines)} lines; expected one printable line"
+            yield f"find({text!r}) raises {lines!r}; expected one printable line"
     except Exception as error:
         yield f"find({text!r}) raises {error!r}; expected UsageError"
     else:

@@ -1,4 +1,4 @@
-"""Replay recorded output in chunks of all sizes, and check that its figures agree."""
+"""Replay recorded output in chunks of many sizes, and check that its figures agree."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CODES = {
     "time": "a sample does not end after the previous one, or overlaps it",
     "after-end": "a sample ends later than the result does",
     "direction": "a direction is unknown to benchtui, or was planned and has no result",
-    "histogram-count": "a histogram does not count as many I/Os as the result",
+    "histogram-count": "a histogram counts more I/Os than its sample or result",
     "latency-sum": "lat_sum_ns contradicts the histogram",
     "maximum": "lat_max_ns decreases, or is below the histogram",
     "joint": "`both` is not the sum of reads and writes",
@@ -51,7 +51,7 @@ CODES = {
     "export": "an exporter fails",
     "compare": "the run cannot be compared with itself",
     "target-check": "a check of a target uses a command that is not a requirement",
-    "capacity": "the steps or points of a search cannot be built",
+    "capacity": "the steps or points of a search cannot be built, or have another rate or runtime",
 }
 CLOCK_S = 0.01  # how far intervals may overlap: times are in ms
 TORN = 0.02  # of a total: fio updates live counts while they are read
@@ -160,7 +160,7 @@ def _random(data: bytes, seed: int) -> Iterator[bytes]:
 
 
 def check_chunks(make: Make, output: Output, whole: Read, where: str) -> Iterator[Mistake]:
-    """Yield figures that depend on how the output is split into chunks."""
+    """Yield a mistake if what the reader returns depends on how the output is split into chunks."""
     for name, pieces in chunkings(output.out):
         other = read(make(), pieces, output.err, output.exit_code)
         for part in Read.__struct_fields__:
@@ -204,7 +204,7 @@ def check_ends(make: Make, output: Output, whole: Read, where: str) -> Iterator[
 
 
 def check_twice(make: Make, output: Output, where: str) -> Iterator[Mistake]:
-    """Yield the methods whose result differs when they are called a second time."""
+    """Yield a mistake for each method whose result differs when it is called a second time."""
     reader = make()
     reader.feed(output.out)
     reader.flush()

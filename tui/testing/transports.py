@@ -172,7 +172,7 @@ async def _nothing_stays(reach: _Reach) -> str:
     async with reach.agent() as agent:
         await agent.clean()
         left = [task.run for task in await agent.tasks() if task.run == reach.run]
-    return f"found {len(left)} tasks after clean; expected none" if left else ""
+    return f"tasks of the run after clean: {len(left)}; expected none" if left else ""
 
 
 async def _over(agent: Agent, task: str = LOAD) -> None:

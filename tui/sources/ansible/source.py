@@ -97,7 +97,7 @@ class AnsibleSource(HostSource):
         return FoundHosts(hosts=hosts, how=tool or BUILT_IN, notes=tuple(notes))
 
     def complete(self, text: str, context: SourceContext) -> Iterable[str]:
-        """Return the groups of a static inventory, once its path is typed completely."""
+        """Return the groups of a static inventory, once its path and a colon are typed."""
         path, colon, _ = text.rpartition(":")
         if (
             not colon
@@ -109,7 +109,10 @@ class AnsibleSource(HostSource):
 
     def state(self, context: SourceContext) -> str:
         """Return the path of ansible-inventory, or that only the built-in reader is available."""
-        return program(TOOL, context) or "ansible-inventory not installed: only static inventories"
+        return (
+            program(TOOL, context)
+            or "ansible-inventory is not installed: no inventory plugins, templates or vaults"
+        )
 
     def _parted(self, text: str, context: SourceContext) -> tuple[Path, str]:
         """Split a text into file and group.

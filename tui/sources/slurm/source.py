@@ -121,7 +121,10 @@ class SlurmSource(HostSource):
             context.environ.get(name, "") for name in ("SLURM_JOB_ID", "SLURM_JOB_NODELIST")
         )
         if not JOB_ID.fullmatch(job) or not nodes:
-            raise UsageError(f"not inside a Slurm job (no SLURM_JOB_ID); allowed: {self.form}")
+            raise UsageError(
+                "not inside a Slurm job (it sets SLURM_JOB_ID and SLURM_JOB_NODELIST);"
+                f" allowed: {self.form}"
+            )
         known = job_of(job, context)
         return self._found(job, nodes, context, known.left_s if known else None)
 
@@ -133,9 +136,7 @@ class SlurmSource(HostSource):
             raise UsageError(f"Slurm has no job {job_id}{did_you_mean(job_id, running)}{there}")
         if job.state != "RUNNING":
             why = f" ({job.reason})" if job.reason not in ("", "None") else ""
-            raise UsageError(
-                f"job {job_id} is {job.state.lower()}{why}; it has no nodes until it is running"
-            )
+            raise UsageError(f"job {job_id} is {job.state.lower()}{why}; expected a running job")
         return self._found(job_id, job.nodes, context, job.left_s)
 
     def _allocated(self, text: str, context: SourceContext) -> FoundHosts:
@@ -143,19 +144,20 @@ class SlurmSource(HostSource):
         if context.pretends:
             return wanted.pretended()
         if not context.may_allocate:
-            raise UsageError(f"{ALLOCATES}; here give a job: slurm:JOBID")
+            raise UsageError(f"{ALLOCATES}; name a running job instead: slurm:JOBID")
         job = allocate(wanted, context)
         return self._found(job.job_id, job.nodes, context, job.left_s)
 
     def _found(
-        self, job_id: str, folded: str, context: SourceContext, left_s: float | None
+        self, job_id: str, nodelist: str, context: SourceContext, left_s: float | None
     ) -> FoundHosts:
-        hosts = tuple(HostAddress(name) for name in node_names(folded, context))
+        hosts = tuple(HostAddress(name) for name in node_names(nodelist, context))
         return FoundHosts(hosts=hosts, how=f"Slurm job {job_id}", left_s=left_s)
 
 
 def split_via(text: str) -> tuple[str, str]:
-    """Split a text into the part without ``via=``, and the transport it names.
+    """Split a text into the part without ``via=``, and the transport that ``via=`` names: by
+    default slurm.
 
     Raises UsageError.
     """
@@ -185,11 +187,11 @@ class Wanted(NamedTuple):
 
     @property
     def minutes(self) -> int | None:
-        """Requested time in the unit of Slurm, rounded up; None if not requested."""
+        """Requested time in minutes, as salloc expects, rounded up; None if not requested."""
         return None if self.time_s is None else ceil(self.time_s / 60)
 
     def pretended(self) -> FoundHosts:
-        """Return as many made-up hosts, for as long, as this request would allocate."""
+        """Return made-up hosts, as many as this request would allocate, and the requested time."""
         hosts = tuple(HostAddress(f"{self.partition}.{n}") for n in range(1, self.nodes + 1))
         left_s = None if self.minutes is None else self.minutes * 60.0
         return FoundHosts(hosts=hosts, how="the requested allocation", left_s=left_s)
@@ -313,7 +315,7 @@ def _wait(argv: list[str], name: str, wanted: Wanted, context: SourceContext) ->
 
 def _waiting(wanted: Wanted, seconds: float, reason: str) -> str:
     nodes = f"{wanted.nodes} node{'s' * (wanted.nodes > 1)}"
-    return f"waiting for {nodes} of partition {wanted.partition} for {seconds:.0f} s: {reason}"
+    return f"waiting for {nodes} of partition {wanted.partition}, {seconds:.0f} s so far: {reason}"
 
 
 def _reason(name: str, context: SourceContext) -> str:
@@ -410,7 +412,7 @@ def partitions(context: SourceContext) -> list[str]:
 
 
 def configured_partitions(context: SourceContext) -> list[str]:
-    """Return the partitions that slurm.conf names; asks no command, for completion."""
+    """Return the partitions that slurm.conf names, without running a command, for completion."""
     own = context.environ.get("SLURM_CONF")
     for path in [own] if own else CONFIGURATIONS:
         with contextlib.suppress(OSError, UnicodeDecodeError):
@@ -419,15 +421,12 @@ def configured_partitions(context: SourceContext) -> list[str]:
     return []
 
 
-def node_names(folded: str, context: SourceContext) -> list[str]:
-    """Return the nodes of a list such as ``n[1-4],m7``, expanded by scontrol.
-
-    Raises UsageError. scontrol knows all of Slurm's notation.
-    """
+def node_names(nodelist: str, context: SourceContext) -> list[str]:
+    """Return the nodes of a list such as ``n[1-4],m7``, expanded by scontrol. Raises UsageError."""
     printed = output_or_error(
-        [slurm_program("scontrol", context), "show", "hostnames", folded], context
+        [slurm_program("scontrol", context), "show", "hostnames", nodelist], context
     )
     names = [name for line in printed.split() for name in expand(line)]
     if len(names) > MOST_KNOWN:
-        raise UsageError(f"more than {MOST_KNOWN} nodes, the limit of a source")
+        raise UsageError(f"{nodelist[:60]}: more than {MOST_KNOWN} nodes, the limit of a source")
     return names
