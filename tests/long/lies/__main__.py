@@ -27,7 +27,7 @@ from tests.long.lies.doctored.every import play_doctored
 from tests.long.lies.lie import Lie
 from tests.long.lies.own_cpu import own_cpu
 from tests.long.lies.play import Played, Player, StoppedError
-from tests.long.lies.report import failures, merged, row_text, write_json
+from tests.long.lies.report import failures, row_text, write_json
 from tests.long.lies.rivals import side_by_side
 from tests.long.lies.sabotage import LOOP, OWN_PIDS, beside
 from tests.long.lies.tally import Conditions, sections, when_text
@@ -59,11 +59,7 @@ def main() -> int:
             stopped = True
             print("stopped: what was made is taken away", file=sys.stderr)
     seconds = time.time() - begun
-    before: list[str] = []
-    if args.merge:
-        known = [*chosen(args, ""), *clean_runs(len(CLEAN))]
-        before = merged(args.merge, known, outcome, doctored)
-    made = sections(outcome, doctored, Conditions(args.seed, begun, seconds, load, before))
+    made = sections(outcome, doctored, Conditions(args.seed, begun, seconds, load))
     if rivals:
         made["rivals"] = rivals
     if args.pairs and not stopped:
@@ -73,7 +69,7 @@ def main() -> int:
         }
     print("", page.text_of(made), *failures(outcome, doctored), sep="\n")
     if args.json:
-        write_json(args.json, outcome, doctored, [*before, when_text(begun, seconds)])
+        write_json(args.json, outcome, doctored, when_text(begun, seconds))
     if args.write and not stopped:
         page.write(made)
     return int(stopped or any(failures(outcome, doctored)))
@@ -97,12 +93,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=SEED, help=f"what is drawn; default {SEED}")
     parser.add_argument("--only", default="", help="those whose name has this in it")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write what was said of each run")
-    parser.add_argument(
-        "--merge",
-        type=Path,
-        metavar="FILE",
-        help="add what such a file has and was not made now, and its clean runs",
-    )
     parser.add_argument("--write", action="store_true", help="write the tables of docs/truth.md")
     parser.add_argument(
         "--at-once", type=int, default=4 * (os.cpu_count() or 1), help="calm runs side by side"
@@ -142,7 +132,11 @@ def batches(chosen: Sequence[Lie], at_once: int, clean_at_once: int) -> Iterator
     for noise in ("calm", "loud"):
         yield from _pieces((lie for lie in chosen if lie.noise == noise and not lie.clean), at_once)
     for company in (False, True):
-        alone = (lie for lie in chosen if lie.noise == "alone" and lie.company == company)
+        alone = (
+            lie
+            for lie in chosen
+            if lie.noise == "alone" and lie.company == company and not lie.clean
+        )
         yield from _pieces(alone, 1)
     clean = [lie for lie in chosen if lie.clean and not lie.company]
     one_host = [lie for lie in clean if lie.hosts < 2]  # half as much CPU as two, and more, take

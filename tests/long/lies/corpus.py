@@ -282,6 +282,10 @@ LIMITS: tuple[Lie, ...] = (
 CHANGES_S, WINDOWS_S = 12, 28  # enough for a change of the rate; for windows and warm-up
 
 
+def _full_speed(name: str, options: str, **more: Any) -> Lie:
+    return Lie(f"clean: {name}", options, clean=True, runtime_s=CHANGES_S, **more)
+
+
 def _clean(name: str, options: str, seconds: int = CHANGES_S, **more: Any) -> Lie:
     return Lie(f"clean: {name}", options, bottleneck="rate", clean=True, runtime_s=seconds, **more)
 
@@ -308,5 +312,14 @@ CLEAN: tuple[Lie, ...] = (
     _clean("reader and writer", "ioengine: psync, direct: 1, size: 32M, bs: 4k, rate_iops: 80",
            jobs="reads: {rw: randread}, log: {rw: write, bs: 16k}"),
     _clean("over a network", f"{SERVED}, bs: 4k, rate_iops: 100", sabotage=remote.server_after(2)),
+    _full_speed("full speed, one I/O in flight", f"{SERVED}, bs: 4k, iodepth: 1",
+        sabotage=remote.server_after(2)),
+    _full_speed("full speed, 16 in flight", f"{SERVED}, bs: 8k, iodepth: 16",
+        sabotage=remote.server_after(20)),
+    _full_speed("full speed, two jobs", f"{SERVED}, bs: 16k, iodepth: 4",
+        jobs="load: {numjobs: 2}", sabotage=remote.server_after(10)),
+    _full_speed("full speed, reads of the disk", QUEUED.replace("4k", "64k").replace("32M", "128M")),
+    _full_speed("full speed, reads and writes of the disk",
+        "ioengine: psync, direct: 1, rw: randrw, bs: 16k, size: 128M"),
 )  # fmt: skip
 CORPUS = (*LIES, *LIMITS, *CLEAN)

@@ -432,6 +432,66 @@ def storage_slows_once(rng: Random) -> Lie:
                accepted=("warm-up",))  # fmt: skip
 
 
+def warming_up(rng: Random) -> Lie:
+    """Storage that is slow for the first seconds."""
+    delays = [10 * rng.uniform(1.5, 4)] + [10.0] * 14
+    return Lie("slow at first", f"{SERVED}, bs: 4k", "warm-up", runtime_s=28,
+               sabotage=remote.changing_server(*delays, every_s=rng.choice((2, 3))),
+               accepted=("steady-state",))  # fmt: skip
+
+
+def few(rng: Random) -> Lie:
+    """So few I/Os that their percentiles are chance."""
+    rate = rng.randint(5, 60)
+    load = f"ioengine: psync, direct: 1, rw: randread, bs: {rng.choice(BLOCKS)}, size: 32M"
+    return Lie(f"{rate} I/Os per second", f"{load}, rate_iops: {rate}", "few-samples")
+
+
+def zeros_read(rng: Random) -> Lie:
+    """Reads of a file that was written completely, with zeros or one block again and again."""
+    block = bytes(4096) if rng.random() < 0.5 else rng.randbytes(4096)
+    what = "zeros" if not any(block) else "one block"
+    return Lie(f"reads of {what}", _reads(rng), "content", layout=False,
+               sabotage=sabotage.filled_with(block))  # fmt: skip
+
+
+def other_writer(rng: Random) -> Lie:
+    """A program, unlike any load generator, that writes to the disk under test."""
+    return Lie("another writer", _reads(rng), "other-traffic", noise="alone",
+               sabotage=sabotage.writer(rng.choice((256, 1024))),
+               accepted=("other-load",))  # fmt: skip
+
+
+def lost(rng: Random) -> Lie:
+    """A host that is gone in the middle of the load."""
+    after = rng.uniform(1.5, 5)
+    return Lie(f"a host gone after {after:.1f} s", _reads(rng), "host-loss", runtime_s=9,
+               sabotage=sabotage.gone(after))  # fmt: skip
+
+
+def one_after_the_other(rng: Random) -> Lie:
+    """A host that starts when the other one is done."""
+    seconds = rng.randint(4, 6)
+    return Lie("one after the other", _reads(rng), "never-together", runtime_s=seconds,
+               sabotage=sabotage.held_back(2, "h2", seconds + rng.uniform(2, 4)),
+               accepted=("start-skew",))  # fmt: skip
+
+
+def shallower(rng: Random) -> Lie:
+    """A load at full speed with another depth in its job file than the planned one."""
+    planned, ran = rng.choice(((8, 2), (16, 4), (4, 1), (2, 8)))
+    load = f"{SERVED}, bs: {rng.choice(BLOCKS)}, iodepth: {planned}"
+    return Lie(f"iodepth={planned} that is {ran}", load, "concurrency", root=True,
+               sabotage=remote.served(sabotage.another_job("iodepth", str(planned), str(ran)), 10),
+               accepted=("above-depth", "planned-command"))  # fmt: skip
+
+
+def other_program(rng: Random) -> Lie:
+    """A load generator that is not the one its package installed."""
+    return Lie("another program", _load(rng, "randread"), "changed-program", root=True,
+               sabotage=sabotage.other_program)  # fmt: skip
+
+
 LIES: tuple[Draw, ...] = (
     unwritten, partly_written, buffered, hot, same_offsets, one_file_in_order, not_as_planned,
     another_job,
@@ -532,7 +592,8 @@ def staged(count: int, seed: int) -> Iterator[Lie]:
     rng = Random(seed)
     for turn in range(count):
         # what is new comes last, so that a seed draws the same of the others
-        new = (frozen_at_once, restored_job, other_library)
+        new = (frozen_at_once, restored_job, other_library, warming_up, few, zeros_read,
+            other_writer, lost, one_after_the_other, shallower, other_program)  # fmt: skip
         for at, draw in enumerate((*LIES, *[two_at_once] * 3, *new)):
             made = draw(rng)
             yield replace(made, name=f"{made.name} #{turn}.{at}", generated=True)

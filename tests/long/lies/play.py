@@ -83,6 +83,7 @@ class Played:
     tool_silent: bool = True  # the load generator ended with 0 and said nothing on stderr
     confirmed: dict[str, str] = field(default_factory=dict)  # checks, by what else measured that
     undone: str = ""  # why the sabotage did not take effect
+    checked: list[str] = field(default_factory=list)  # checks that had the data they need
 
     def names(self, check: str) -> bool:
         """Whether a check spoke up."""
@@ -287,7 +288,15 @@ def of_record(record: dict[str, Any]) -> Played:
         for task in (step.get("tasks") or {}).values()
     ]
     findings = [*ids["error"], *ids["warning"]]
-    return Played(findings, ids["info"], messages, bottleneck, failed, tool_silent=not any(codes))
+    return Played(
+        findings,
+        ids["info"],
+        messages,
+        bottleneck,
+        failed,
+        tool_silent=not any(codes),
+        checked=record["checks"] or [],
+    )
 
 
 def write_profile(lie: Lie, place: Place, setting: Setting) -> Path:

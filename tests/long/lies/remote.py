@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
@@ -74,6 +75,18 @@ def server_after(delay_ms: float) -> Sabotage:
 
 
 slow_server = server_after(10)
+
+
+def served(sabotage: Sabotage, delay_ms: float) -> Sabotage:
+    """Storage that answers after so long, beside another sabotage that prepares hosts."""
+
+    @contextmanager
+    def both(place: Place) -> Iterator[Setting]:
+        with server("127.0.0.1", delay_ms, 0) as options, sabotage(place) as setting:
+            assert setting is not None
+            yield replace(setting, options=options)
+
+    return both
 
 
 def changing_server(*delays_ms: float, every_s: float) -> Sabotage:

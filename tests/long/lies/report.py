@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-from tests.long.lies.doctored.case import Case, JudgedCase
+from tests.long.lies.doctored.case import JudgedCase
 from tests.long.lies.lie import Lie
 from tests.long.lies.play import Played
 from tests.long.lies.tally import Outcome, _clean, _lies, _limited, missed
@@ -59,56 +58,7 @@ def failures(outcome: Outcome, doctored: Sequence[JudgedCase]) -> Iterator[str]:
             yield from (f"  {lie.name}: {', '.join(each.alarms(lie))}" for lie, each in wrong)
 
 
-def merged(
-    path: Path, lies: Sequence[Lie], outcome: dict[Lie, list[Played]], doctored: list[JudgedCase]
-) -> list[str]:
-    """Add what a file has of clean runs, and of others that were not made now; return when it was
-    played.
-
-    Of runs that are not drawn any more, and of doctored results when some were made now, nothing is
-    taken.
-    """
-    document = json.loads(path.read_text(encoding="utf-8"))
-    names = {lie.name: lie for lie in lies}
-    made = {lie.name for lie in outcome}
-    for row in document["rows"]:
-        if row["name"] in names and (row["clean"] or row["name"] not in made):
-            before = [_played(each) for each in row["runs"]]
-            outcome.setdefault(names[row["name"]], []).extend(before)
-    if not doctored:
-        doctored += [
-            JudgedCase(
-                Case(
-                    each["class"],
-                    each["lie"],
-                    each["what"],
-                    tuple(each["aims"]),
-                    _not_again,
-                    unseen=each["unseen"] or "",
-                ),
-                frozenset(each["said"]),
-            )
-            for each in document["doctored"]
-        ]
-    return list(document["when"])
-
-
-def _played(run: Mapping[str, Any]) -> Played:
-    return Played(
-        run["findings"], run["notes"], run["messages"], run["bottleneck"] or "", run["failed"] or "",
-        run["stolen"],
-        run["others"], run.get("neighbours", False), run.get("retracted", []), run["tool_silent"],
-        run.get("confirmed", {}), run.get("undone", ""),
-    )  # fmt: skip
-
-
-def _not_again(_: Path) -> frozenset[str]:
-    raise RuntimeError("it was judged already")
-
-
-def write_json(
-    path: Path, outcome: Outcome, doctored: Sequence[JudgedCase], when: Sequence[str]
-) -> None:
+def write_json(path: Path, outcome: Outcome, doctored: Sequence[JudgedCase], when: str) -> None:
     """Write everything that was said, run by run, and when it was played."""
     rows = [
         {
@@ -123,7 +73,7 @@ def write_json(
                  "stolen": round(each.stolen, 4),
                  "others": each.others, "neighbours": each.neighbours,
                  "retracted": each.retracted, "tool_silent": each.tool_silent,
-                 "confirmed": each.confirmed, "undone": each.undone}
+                 "confirmed": each.confirmed, "undone": each.undone, "checked": each.checked}
                 for each in played
             ],
         }
@@ -135,5 +85,5 @@ def write_json(
          "said": sorted(each.said), "named": each.named, "unseen": each.case.unseen or None}
         for each in doctored
     ]  # fmt: skip
-    document = {"when": list(when), "rows": rows, "doctored": changed}
+    document = {"when": when, "rows": rows, "doctored": changed}
     path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")

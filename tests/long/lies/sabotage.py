@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -72,6 +73,38 @@ def beside(*commands: tuple[str, ...]) -> Iterator[None]:
 def busy_cpus(_: Place) -> contextlib.AbstractContextManager[None]:
     """Another program on every CPU, before the load and beside it."""
     return beside(*[LOOP] * (os.cpu_count() or 1))
+
+
+WRITER = """\
+import os, sys
+block, handle = os.urandom(int(sys.argv[2])), os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_DSYNC)
+while True:
+    for at in range(0, 32 << 20, len(block)):
+        os.pwrite(handle, block, at)
+"""
+
+
+def writer(kib: int) -> Sabotage:
+    """Somebody else's program that writes to the same disk, so much at a time."""
+
+    def sabotage(place: Place) -> contextlib.AbstractContextManager[None]:
+        return beside((sys.executable, "-c", WRITER, str(place.folder / "other"), str(kib << 10)))
+
+    return sabotage
+
+
+def filled_with(block: bytes) -> Sabotage:
+    """A file of full size with the same block everywhere."""
+
+    @contextmanager
+    def sabotage(place: Place) -> Iterator[None]:
+        with (place.target / "data").open("wb") as file:
+            file.write(block * (32 * MIB // len(block)))
+            file.flush()
+            os.fsync(file.fileno())
+        yield
+
+    return sabotage
 
 
 @contextmanager
@@ -285,6 +318,30 @@ def rebooted(place: Place) -> Iterator[Setting]:
             yield Setting(hosts_of(lab))
 
 
+def gone(after_s: float) -> Sabotage:
+    """One of two hosts, with all that runs there, is gone so long after its load has begun."""
+
+    @contextmanager
+    def sabotage(place: Place) -> Iterator[Setting]:
+        lab = SshdLab(place.folder / "lab", 2, wrapper=OWN_PIDS)
+        host = lab.hosts[1]
+        with lab:
+
+            def work(over: threading.Event) -> None:
+                while not over.wait(0.1):
+                    if any(map(_is_measuring, place.loads(host.name))):
+                        over.wait(after_s)
+                        if host.process is not None:
+                            host.process.kill()  # and with it all that runs there
+                            host.process.wait()
+                        return
+
+            with meanwhile(work):
+                yield Setting(hosts_of(lab))
+
+    return sabotage
+
+
 ANOTHER = """\
 #!/bin/sh
 for each; do case $each in *.fio) sed -i 's/^{option}=.*/{option}={ran}/' "$each" ;; esac; done
@@ -316,6 +373,19 @@ def other_library(place: Place) -> Iterator[Setting]:
     for each in lab.hosts:
         each.options = (set_env(each.root, f"LD_LIBRARY_PATH={folder}"),)
     with lab:
+        yield Setting(hosts_of(lab))
+
+
+@contextmanager
+def other_program(place: Place) -> Iterator[Setting]:
+    """Fio with one more byte at its end, which no ELF loader reads."""
+    fio, copy = str(shutil.which("fio")), place.folder / "fio"
+    shutil.copy(fio, copy)
+    with copy.open("ab") as file:
+        file.write(b"\0")
+    mount = f'mount --bind {copy} {fio} && exec "$@"'
+    wrapper = (*OWN_PIDS, "sh", "-c", mount, "sh")
+    with SshdLab(place.folder / "lab", 1, wrapper=wrapper) as lab:
         yield Setting(hosts_of(lab))
 
 

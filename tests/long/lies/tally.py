@@ -35,16 +35,12 @@ BOTTLENECKS = (
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Where and how it was played.
-
-    `load` is the machine's before it, `before` when what is older was played.
-    """
+    """Where and how it was played; `load` is the machine's before it."""
 
     seed: int
     begun: float
     seconds: float
     load: float
-    before: Sequence[str] = ()
 
 
 def interval(right: int, of: int) -> tuple[float, float]:
@@ -114,7 +110,7 @@ def conditions(outcome: Outcome, doctored: Sequence[JudgedCase], at: Conditions)
     )
     of = sum(len(played) for lie, played in outcome.items() if not lie.company)
     pairs = {
-        "when": f"{', then '.join([*at.before, when_text(at.begun, at.seconds)])}; seed {at.seed}",
+        "when": f"{when_text(at.begun, at.seconds)}; seed {at.seed}",
         "where": (
             f"{os.cpu_count()} cores ({model}), Linux {platform.release().split('-')[0]}; load"
             f" {at.load:.1f}"
@@ -145,7 +141,15 @@ def goals(outcome: Outcome, doctored: Sequence[JudgedCase]) -> list[Row]:
             "goal": "generated lies named: 95 %",
             "runs": len(named),
             "reached": share_text(sum(named), len(named)),
-        }
+        },
+        {
+            "goal": "the same, with changes too small for any check",
+            "runs": len(staged) + len(doctored),
+            "reached": share_text(
+                sum(staged) + sum(each.named or bool(each.said) for each in doctored),
+                len(staged) + len(doctored),
+            ),
+        },
     ]
     for busy, where in ((False, "undisturbed"), (True, "with busy CPUs")):
         runs = _clean(outcome, busy)
@@ -207,16 +211,18 @@ def checks(outcome: Outcome, doctored: Sequence[JudgedCase]) -> list[Row]:
         own += [
             (name in each.said, each.named) for each in doctored if each.case.aims[:1] == (name,)
         ]
-        alarms = [[name in each.alarms(lie) for lie, each in runs] for runs in (idle, busy)]
-        if own or any(map(any, alarms)):
-            itself = sum(one for one, _ in own)
-            rows.append({
-                "check": f"`{name}`", "class": kind_of(name), "lies": len(own),
-                "named by it (95 %)": share_text(itself, len(own)),
-                "by it or another": _of(sum(any_ for _, any_ in own), len(own)),
-                "false alarms": _of(sum(alarms[0]), len(alarms[0])),
-                "with busy CPUs": _of(sum(alarms[1]), len(alarms[1])),
-            })  # fmt: skip
+        alarms = [
+            [name in each.alarms(lie) for lie, each in runs if name in each.checked]
+            for runs in (idle, busy)
+        ]
+        itself = sum(one for one, _ in own)
+        rows.append({
+            "check": f"`{name}`", "class": kind_of(name), "lies": len(own) or "none",
+            "named by it (95 %)": share_text(itself, len(own)),
+            "by it or another": _of(sum(any_ for _, any_ in own), len(own)),
+            "false alarms": _of(sum(alarms[0]), len(alarms[0])),
+            "with busy CPUs": _of(sum(alarms[1]), len(alarms[1])),
+        })  # fmt: skip
     return rows
 
 
