@@ -269,9 +269,8 @@ class RunMaker:
             self.add(facts, HostState(t=1.4, host=host, state="ready"))
         return self
 
-    def layout(self, seconds: int = 4, of_seconds: int = 8) -> RunMaker:
-        """Write test files for some seconds of the time it takes."""
-        rate = 200 << 20
+    def layout(self, seconds: int = 4, of_seconds: int = 8, rate: int = 200 << 20) -> RunMaker:
+        """Write test files for some seconds of the time it takes; `rate`: of each host."""
         total = rate * of_seconds * len(self.hosts)
         self.add(PhaseStarted(t=self.t, phase="layout", step=0, total_bytes=total))
         for host in self.hosts:

@@ -14,7 +14,7 @@ from tui.model.address import HostAddress
 from tui.model.plan import FileSpec, Headline, HostTask, JobLoad, MpiLaunch, Plan, ProfileRef, Step
 from tui.model.search import Knob, Search
 from tui.text.line import plain_lines
-from tui.view.plan import layout_bytes
+from tui.view.plan_layout import layout_bytes
 
 GIB = 2**30
 
@@ -115,7 +115,7 @@ def test_all_devices_are_named_and_no_files() -> None:
         == "writes to /dev/mapper/a, /dev/mapper/b: existing data will be lost"
     )
     assert "target /dev/mapper/a, /dev/mapper/b" in text
-    assert "of load, plus layout" not in text and "test files remain" not in text
+    assert " + writing" not in text and "test files remain" not in text
 
 
 def test_one_path_for_several_hosts_is_warned_of() -> None:
@@ -223,7 +223,7 @@ def test_a_search_tells_how_long_its_points_take_at_least_and_at_most() -> None:
     slots = [replace(step, runtime_s=60.0, jobs=[JobLoad("r", ("read",)), JobLoad("w", ("write",))])
              for step in plan(steps=15).steps]  # fmt: skip
     found = replace(plan(), steps=slots, search=search)
-    assert "time       about 20 min to 50 min 45 s of load" in shown(found)
+    assert "time       about 20 min to 50 min 45 s + writing" in shown(found)
     assert (
         review_plan.launch_line(found)
         == "searches on 2 hosts, at most 15 points, up to 50 min 45 s"
@@ -234,10 +234,10 @@ def test_a_search_tells_how_long_its_points_take_at_least_and_at_most() -> None:
         in " ".join(shown(found).split())
     )
     within = replace(found, search=replace(search, within_s=1200.0))
-    assert "time       20 min of load" in shown(within), (
+    assert "time       20 min + writing" in shown(within), (
         "load that is not measured takes its time too"
     )
-    assert "time       about 20 min to 50 min 45 s of load" in review_text(found)
+    assert "time       about 20 min to 50 min 45 s + writing" in review_text(found)
 
 
 LEAD = {"point_s": 60.0, "lead_s": 20.0, "own_ramp": True}
@@ -249,7 +249,7 @@ LEAD = {"point_s": 60.0, "lead_s": 20.0, "own_ramp": True}
         (
             replace(Search("scaling", over=(Knob("hosts", (1, 2, 4)),), points=8), **LEAD),
             6,
-            "8 min of load",
+            "8 min + writing",
         ),
         (replace(Search("curve", points=13), **LEAD), 11, "about 14 min 40 s to"),
     ],

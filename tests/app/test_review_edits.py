@@ -12,7 +12,8 @@ from textual.widgets import Input
 from tests.app.driver import User, opened, options
 from tui.app.frame.shell import Options
 from tui.app.screens import plan_screen
-from tui.app.screens.plan_screen import LaunchLine, PlanPane, Preflight, age_text
+from tui.app.screens.plan_pane import PlanPane, Preflight, age_text
+from tui.app.screens.plan_screen import LaunchLine
 from tui.app.screens.review import ReviewScreen
 from tui.app.widgets.form import Field
 from tui.engine.preflight.preview import HostReadiness

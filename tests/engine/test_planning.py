@@ -120,10 +120,10 @@ def test_the_plan_as_text_has_peoples_units_and_what_to_know() -> None:
         plan("wekatester/default", overrides={"numjobs": "4", "size": "33554432", "runtime": "90"})
     )
     assert "numjobs=4, size=32M, runtime=90s" in text
-    assert "note      numjobs=4 applies to every profile of the suite" in text
+    assert "note       numjobs=4 applies to every profile of the suite" in text
     text = review_text(plan(overrides={"size": "33554432", "runtime": "90"}))
     assert "runtime=90s" in text and "size=32M" in text and "32 MiB" in text
-    assert "adds      lat_percentiles, percentile_list, randrepeat, randseed" in text
+    assert "adds       lat_percentiles, percentile_list, randrepeat, randseed" in text
 
 
 def test_options_that_are_added_are_a_field_of_each_step() -> None:

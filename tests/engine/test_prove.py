@@ -133,7 +133,7 @@ def test_a_load_generator_that_cannot_is_named() -> None:
 
 def test_the_plan_as_text_says_what_is_to_be_shown() -> None:
     said = review_text(proof(kept(), DEPTH))
-    assert "proves    concurrency as the bottleneck of the-run, words" in said
+    assert "proves     concurrency as the bottleneck of the-run, words" in said
     assert "predicted with twice as many I/Os in flight: 1.3x the IOPS or more" in said
 
 

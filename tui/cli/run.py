@@ -232,12 +232,12 @@ def run_profile(args: argparse.Namespace, choice: SearchChoice) -> int:
     if args.dry_run:
         import msgspec
 
-        from tui.cli.shared.review import review_text
+        from tui.cli.shared.review import layout_ahead, review_text
 
         print(
             msgspec.json.format(msgspec.json.encode(plan)).decode()
             if args.json
-            else review_text(plan)
+            else review_text(plan, layout_ahead(plan))
         )
         return 0
     from tui.cli.shared.launching import agreed, start

@@ -18,6 +18,14 @@ from tui.model.plan import Plan, Step, is_device, written_devices
 from tui.model.search import SAID
 from tui.model.shared_files import sharing_note
 from tui.text.objects import count_text
+from tui.view.plan_layout import (
+    NOTHING_KNOWN,
+    LayoutAhead,
+    each_and_all,
+    layout_texts,
+    pace_text,
+    writing_text,
+)
 
 NUMBERS = "one|two|three|four|five|six|seven|eight|nine|ten|fifteen|twenty|thirty|sixty|hundred"
 STATED = re.compile(rf"\d|\b(?:{NUMBERS})\b", re.IGNORECASE)  # matches a figure in a title
@@ -94,16 +102,6 @@ def targets_of(plan: Plan) -> list[str]:
 def _places(plan: Plan, steps: Iterable[Step]) -> list[str]:
     """Return the target directories of steps; empty if they are unknown."""
     return list(dict.fromkeys(place for step in steps if (place := step.target or plan.target)))
-
-
-def time_note(plan: Plan) -> str:
-    """Return what the planned time covers, and what has to be added: layout and fill."""
-    extra = [
-        name
-        for name, there in (("layout", any(layout_bytes(plan).values())), ("fill", has_fill(plan)))
-        if there
-    ]
-    return f" of load, plus {' and '.join(extra)}" if extra else " of load"
 
 
 SOUGHT = {
@@ -201,20 +199,6 @@ def has_fill(plan: Plan) -> bool:
     return any(step.is_fill for step in plan.steps)
 
 
-def layout_bytes(plan: Plan) -> dict[str, int]:
-    """Return the bytes of test files that must exist before the measurement, by host."""
-    files: dict[tuple[str, str], int] = {}
-    for step in plan.steps:
-        for task in step.tasks:
-            for spec in task.files if task.layout else ():
-                key = (task.host, spec.path)
-                files[key] = max(files.get(key, 0), spec.size_bytes)
-    totals = {host.name: 0 for host in plan.hosts}
-    for (host, _), size in files.items():
-        totals[host] += size
-    return totals
-
-
 def written_bytes(plan: Plan) -> dict[str, int | None]:
     """Return the most bytes that the measurement may write on each host; None: no limit.
 
@@ -297,7 +281,7 @@ class PlanFact(Struct, frozen=True):
     names: tuple[str, ...] = ()
 
 
-def plan_facts(plan: Plan) -> Iterator[PlanFact]:
+def plan_facts(plan: Plan, ahead: LayoutAhead = NOTHING_KNOWN) -> Iterator[PlanFact]:
     """Yield the facts of a plan: target, hosts, duration, bytes."""
     profile = plan.profile
     title = title_text(profile.title, profile.changed, plan.target)
@@ -319,12 +303,8 @@ def plan_facts(plan: Plan) -> Iterator[PlanFact]:
             "servers", "", " (monitored, no load)", tuple(server.name for server in plan.servers)
         )
     yield PlanFact("target", some(targets_of(plan)) or units.UNKNOWN)
-    yield PlanFact(
-        "time",
-        duration_text(plan, time_text) or time_text(None),
-        time_note(plan) if plan.expected_s else "",
-    )
-    yield PlanFact("layout", *each_and_all(layout_bytes(plan), "no layout", "where missing"))
+    yield from time_facts(plan, ahead)
+    yield PlanFact("layout", *layout_texts(plan, ahead))
     yield PlanFact(
         "writes",
         *each_and_all(written_bytes(plan), nothing_written(plan), "during the measurement"),
@@ -357,6 +337,21 @@ def plan_facts(plan: Plan) -> Iterator[PlanFact]:
         )
     if added := added_text(plan):
         yield PlanFact(ADDS, added, "  (in addition to the profile's options; see the job file)")
+
+
+def time_facts(plan: Plan, ahead: LayoutAhead) -> Iterator[PlanFact]:
+    """Yield how long the load takes, and what has to be written before it."""
+    writing = writing_text(plan, ahead)
+    text, more = load_and_writing(plan, ahead), ", plus fill" if has_fill(plan) else ""
+    yield PlanFact("time", text, more if writing or not plan.expected_s else f" of load{more}")
+    if pace := pace_text(plan, ahead):
+        yield PlanFact("", "", pace)
+
+
+def load_and_writing(plan: Plan, ahead: LayoutAhead = NOTHING_KNOWN) -> str:
+    """Return how long a plan takes, and what it writes first: ``5 min + writing 6 TiB first``."""
+    load = duration_text(plan, time_text) or time_text(None)
+    return " + ".join(filter(None, (load, writing_text(plan, ahead))))
 
 
 def caches_text(plan: Plan) -> str:
@@ -467,23 +462,3 @@ def nothing_written(plan: Plan) -> str:
 def time_text(seconds: float | None) -> str:
     """Return a planned time; ``no time limit`` without one."""
     return "no time limit" if seconds is None else units.span(seconds)
-
-
-def each_and_all(by_host: Mapping[str, int | None], none: str, when: str) -> tuple[str, str]:
-    """Return the bytes of each host as main text, the total as secondary text.
-
-    `none`: text if there are none; `when`: appended to the secondary text.
-    """
-    values = list(by_host.values())
-    if any(value is None for value in values):
-        return "unlimited", f" {when}"
-    known = [value or 0 for value in values]
-    if not any(known):
-        return none, ""
-    low, high = min(known), max(known)
-    each = units.size(high) if low == high else f"{units.size(low)} to {units.size(high)}"
-    return (
-        (each, f" {when}")
-        if len(known) == 1
-        else (f"{each} per host", f", {units.size(sum(known))} in total, {when}")
-    )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tests.app.driver import User, options, write_inventory
-from tests.app.journal_maker import READS, SYNCED_WRITES
+from tests.app.journal_maker import READS, SYNCED_WRITES, RunMaker
 from tests.app.scenes import Scene, begun
 from tests.app.stage import Stage
 from tests.app.test_facts_differ import ALIKE, facts_of
@@ -58,9 +58,16 @@ RUNS = (  # day, profile, hosts, pace against the others, how it ended
 
 
 def chosen(
-    *hosts: str, profile: str | None = None, checked: bool = False, **more: object
+    *hosts: str,
+    profile: str | None = None,
+    checked: bool = False,
+    wrote: str = "",
+    **more: object,
 ) -> Callable[[Path], Open]:
-    """Open the app with hosts and a profile; the hosts have been reached when `checked`."""
+    """Open the app with hosts and a profile; the hosts have been reached when `checked`.
+
+    `wrote`: a directory to which the hosts, all alike, wrote test files before.
+    """
 
     def made(home: Path) -> Open:
         write_inventory(home, INVENTORY)
@@ -69,17 +76,30 @@ def chosen(
         own.parent.mkdir(parents=True)
         own.write_text(OWN.replace("randraed", "randread"))
 
+        if wrote:
+            write_before(home, hosts)
+
         def opened(look: Look) -> BenchtuiApp:
             asked = options(
                 home, hosts=hosts, profile=profile, theme=look.theme, symbols=look.symbols, **more
             )
             app = BenchtuiApp(asked)
             app.selection.checks = checks() if checked else {}
+            if wrote:
+                facts = {**ALIKE, "target": wrote, "target_free_bytes": 21 << 40}
+                app.selection.checks = {name: HostCheck(name, True, facts=facts) for name in hosts}
             return app
 
         return opened
 
     return made
+
+
+def write_before(home: Path, hosts: Sequence[str]) -> None:
+    """Keep a run that wrote its test files before it measured."""
+    maker = RunMaker(home / "runs" / "20261119T021530Z-weka-read-iops-0001", hosts)
+    maker.begin().layout(20, 20, 800 << 20).go().measure(3).finish()
+    write_record(maker.run_dir)
 
 
 def checks() -> dict[str, HostCheck]:
@@ -188,7 +208,9 @@ PICTURES = (
     Picture("editor", chosen(*CLIENTS), editing()),
     Picture("editor-form", chosen(*CLIENTS), editing("f5")),
     Picture("editor-problem", chosen(*CLIENTS), editing("f4", broken=True)),
-    Picture("review", chosen(*CLIENTS, profile="weka/read-iops", review=True)),
+    Picture(
+        "review", chosen(*CLIENTS, profile="weka/read-iops", review=True, wrote="/mnt/weka/fio")
+    ),
     Picture("review-sweep", chosen(*CLIENTS[:3], profile="ceph/randread-60s", review=True)),
     Picture(
         "review-differ", chosen(*CLIENTS[3:7], profile="weka/read-iops", review=True, checked=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -18,47 +18,25 @@ from textual.widgets import Static
 from tui.app.dialogs import text_entry
 from tui.app.frame.step_screen import KeyBar, StepScreen
 from tui.app.screens import review_form, review_plan
-from tui.app.screens.review_plan import INDENT
+from tui.app.screens.plan_pane import PlanPane
 from tui.app.services import launching
 from tui.app.services.preflight import (
     AtLogout,
     missing_tools,
     needs_preview,
     preview_plan,
-    run_preflight,
 )
 from tui.app.terminal import actions
-from tui.app.terminal.theme import Symbols
 from tui.app.widgets.form import ChoiceInput, Form, PlanForm
-from tui.app.widgets.lines import TextPane, entitle, show_text
-from tui.metrics import units
-from tui.metrics.facts import compare
-from tui.model.hostfacts import Fact
+from tui.app.widgets.lines import entitle, show_text
 from tui.model.plain import some
 from tui.model.problem import BenchtuiError
 from tui.remote.vault import Remembering
-from tui.text.facts import ROWS_FROM, difference_rows, difference_titles, machine_lines
-from tui.text.line import (
-    BAD,
-    BRIGHT,
-    GOOD,
-    LABEL,
-    TEXT,
-    WARN,
-    Line,
-    Run,
-    heading,
-    indented,
-    labelled,
-)
 
 if TYPE_CHECKING:
     from tui.engine.inputs.profiles import LoadedProfile
-    from tui.engine.preflight.host_check import HostCheck
     from tui.engine.preflight.preview import HostReadiness, Preview
-    from tui.model.paths import Paths
     from tui.model.plan import Plan
-    from tui.remote.vault import Asker
 
 Way = tuple[str, str, str]
 """A way to continue: its key, its label in the footer, and its description."""
@@ -66,77 +44,6 @@ READ_S = 0.5  # time a plan is on the screen before a key starts it
 STARTS = next(action.keys for action in actions.REVIEW if action.id == "review.launch")
 WAITS = "starting in a moment; any other key cancels"
 EARLY = "plan just changed: press Enter again"
-
-
-class Preflight:
-    """The answers of the hosts to one plan. They are discarded when the plan changes."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self.clock = clock
-        self.plan: Plan | None = None
-        self.answers: Sequence[HostReadiness] = ()
-        self.asked_at = 0.0
-
-    def take(self, plan: Plan, answers: Sequence[HostReadiness]) -> None:
-        """Keep the hosts' answers to a plan."""
-        self.plan, self.answers, self.asked_at = plan, answers, self.clock()
-
-    def hold_for(self, plan: Plan | None) -> None:
-        """Discard the answers unless they are about this plan."""
-        if plan != self.plan:
-            self.plan, self.answers = None, ()
-
-    @property
-    def age_s(self) -> float:
-        """Seconds since the hosts answered."""
-        return self.clock() - self.asked_at
-
-
-AGES_S = 5.0  # rounding of displayed ages
-
-
-def age_text(age_s: float) -> str:
-    """Return the age of a preflight as text."""
-    steps = int(age_s // AGES_S)
-    return f"{units.span(steps * AGES_S)} ago" if steps else "just now"
-
-
-def ahead_lines(
-    answers: Sequence[HostReadiness], age_s: float, symbols: Symbols, width: int
-) -> list[Line]:
-    """Return the answers to the preflight and their age, refusals first.
-
-    Hosts with the same answer share a line.
-    """
-    bad = [each for each in answers if each.problems]
-    ready = f": {len(answers) - len(bad)} of {len(answers)} hosts ready" if len(answers) > 1 else ""
-    lines = [heading(f"preflight {age_text(age_s)}{ready}")]
-    for problems in dict.fromkeys(each.problems for each in bad):
-        hosts = some(each.host for each in bad if each.problems == problems)
-        mark: Run = (f"{symbols.bad} ", BAD)
-        for problem in problems:
-            lines += indented([mark, (hosts, BRIGHT), (f"  {problem}", BAD)], width)
-    for text in dict.fromkeys(each.summary for each in answers if not each.problems):
-        hosts = some(each.host for each in answers if each.summary == text and not each.problems)
-        lines += indented([(f"{symbols.ok} ", GOOD), (hosts, TEXT), (f"  {text}", LABEL)], width)
-    return [*lines, Line()]
-
-
-def difference_lines(facts: Mapping[str, Mapping[str, Fact]], width: int) -> list[Line]:
-    """Return which hosts share a machine or kernel, and how the checked hosts differ.
-
-    Narrow panes have no room for the values.
-    """
-    together, narrow = compare(facts), width < ROWS_FROM
-    found = [*machine_lines(facts), *(() if narrow else difference_rows(together, width, INDENT))]
-    lines = [
-        line for label, runs in found for line in labelled([(label, LABEL)], runs, width, INDENT)
-    ]
-    if narrow and (odd := list(difference_titles(together))):
-        lines.append(Line.of(("hosts differ", WARN), ("  (1 Hosts shows the values)", LABEL)))
-        for hosts, titles in odd:
-            lines += indented([(hosts, BRIGHT), (f"  {titles}", WARN)], width)
-    return [*lines, Line()] if lines else []
 
 
 def unready(answers: Sequence[HostReadiness]) -> str:
@@ -161,115 +68,6 @@ def refusal(answers: Sequence[HostReadiness]) -> str:
     """Return which hosts would refuse the run; empty if none would."""
     bad = [each.host for each in answers if each.problems]
     return f"{some(bad)} would refuse this run: see the preflight" if bad else ""
-
-
-class PlanPane(TextPane):
-    """Shows the preflight answers and the plan, or the job file of each step."""
-
-    class Answered(Message):
-        """Sent when the hosts of the plan have answered."""
-
-    def __init__(self, symbols: Symbols) -> None:
-        super().__init__(id="review-plan")
-        self.symbols = symbols
-        self.plan: Plan | None = None
-        self.facts: Mapping[str, Mapping[str, Fact]] = {}  # of the last check of each host
-        self.shows_jobs = False
-        self.preflight = Preflight()
-        self.border_title = "Run plan"
-
-    def on_mount(self) -> None:
-        """Regularly show how old the preflight is."""
-        self.set_interval(AGES_S, self.age_answers)
-
-    @property
-    def answers(self) -> Sequence[HostReadiness]:
-        """The hosts' answers to this plan."""
-        return self.preflight.answers if self.preflight.plan == self.plan else ()
-
-    def show_plan(self, plan: Plan, checks: Mapping[str, HostCheck]) -> None:
-        """Show a plan.
-
-        `checks`: results from the Hosts screen, by host.
-        """
-        self.plan = plan
-        self.facts = {
-            host.name: checks[host.name].facts for host in plan.hosts if host.name in checks
-        }
-        self.preflight.hold_for(plan)
-        self.show_titles()
-        self.show(partial(self.lines_of, plan))
-
-    def show_problem(self, problem: str) -> None:
-        """Say that the plan is out of date, or not made yet.
-
-        A problem of several lines replaces the plan.
-        """
-        self.plan = None
-        self.preflight.hold_for(None)
-        entitle(self, subtitle="plan is out of date" if self._built else "no plan yet")
-        if "\n" in problem:
-            self.show(lambda width: indented([(problem, BAD)], width, 0))
-
-    def show_titles(self) -> None:
-        """Show what the pane shows now, and what its key would show."""
-        if self.shows_jobs:
-            entitle(self, "Job files", "v plan")
-        else:
-            entitle(self, "Run plan", "v job file")
-
-    def toggle_jobs(self) -> None:
-        """Switch between plan and job files."""
-        self.shows_jobs = not self.shows_jobs
-        if self.plan is not None:
-            self.show_titles()
-            self.show(partial(self.lines_of, self.plan))
-            self.scroll_home(animate=False)
-
-    def lines_of(self, plan: Plan, width: int) -> list[Line]:
-        """Return the plan with its preflight, or the job files.
-
-        The job files follow the plan if they fit.
-        """
-        if self.shows_jobs:
-            return review_plan.job_files(plan)
-        facts = {each.host: each.facts for each in self.answers} or self.facts
-        lines = [
-            *(
-                ahead_lines(self.answers, self.preflight.age_s, self.symbols, width)
-                if self.answers
-                else []
-            ),
-            *difference_lines(facts, width),
-            *review_plan.plan_lines(plan, width),
-        ]
-        jobs = review_plan.job_files(plan, self.scrollable_content_region.height - len(lines) - 1)
-        return [*lines, Line(), *jobs] if jobs else lines
-
-    @work(group="preflight", exclusive=True)
-    async def ask_hosts(self, plan: Plan, paths: Paths, person: Asker) -> None:
-        """Run the preflight on the hosts, counting answers as they arrive."""
-        heard: list[str] = []
-
-        def hear(name: str) -> None:
-            heard.append(name)
-            self.border_subtitle = f"preflight: {len(heard)} of {len(plan.hosts)} answered"
-
-        self.border_subtitle = f"preflight: 0 of {len(plan.hosts)} answered"
-        self.take_answers(plan, await run_preflight(plan, paths, person, hear))
-
-    def take_answers(self, plan: Plan, answers: Sequence[HostReadiness]) -> None:
-        """Keep the hosts' answers, unless the plan has changed meanwhile."""
-        if plan == self.plan:
-            self.preflight.take(plan, answers)
-            self.shows_jobs = False
-            self.scroll_home(animate=False)
-            self.post_message(self.Answered())
-
-    def age_answers(self) -> None:
-        """Show how old the answers are."""
-        if self.answers and self.plan is not None:
-            self.show(partial(self.lines_of, self.plan))
 
 
 class LaunchLine(Static):
@@ -448,6 +246,18 @@ class PlanScreen(StepScreen):
         )
         self.warn_of_logout(plan)
         self.show_launch()
+        if self.plan_pane.needs_rate(plan):
+            self.find_rate(plan)
+
+    @work(group="layout-rate", exclusive=True)
+    async def find_rate(self, plan: Plan) -> None:
+        """Find out how fast these hosts wrote files there before, and show it with the plan."""
+        from tui.library.layout_rates import last_layout_rate
+
+        rate = await asyncio.to_thread(last_layout_rate, self.shell.store, plan)
+        self.plan_pane.take_rate(plan, rate)
+        if self.plan is not None and not self.plan_pane.needs_rate(self.plan):
+            self.show_plan()
 
     @work(group="at-logout", exclusive=True)
     async def warn_of_logout(self, plan: Plan) -> None:
@@ -531,7 +341,7 @@ class PlanScreen(StepScreen):
         self.query_one(KeyBar).leave_out(*(() if starts else (f"{self.SCOPE}.launch",)))
         if self.plan is not None:
             self.launch_line.show_launch(
-                review_plan.launch_line(self.plan),
+                review_plan.launch_line(self.plan, self.plan_pane.ahead_of(self.plan)),
                 typing=self.form.has_focus_within,
                 unready=unready(self.plan_pane.answers),
             )

@@ -25,11 +25,13 @@ from tui.text.line import (
 from tui.text.objects import objects_text
 from tui.view.plan import (
     ADDS,
+    load_and_writing,
     plan_facts,
     time_bounds,
     time_text,
     warnings,
 )
+from tui.view.plan_layout import NOTHING_KNOWN, LayoutAhead, writing_time_text
 from tui.view.plan_steps import (
     STEPS_IN_FULL,
     grid_rows,
@@ -46,7 +48,7 @@ FILES_SHOWN = 3
 POINTS_SHOWN = 24
 
 
-def launch_line(plan: Plan) -> str:
+def launch_line(plan: Plan, ahead: LayoutAhead = NOTHING_KNOWN) -> str:
     """Return the plan in one line: hosts, time, steps."""
     hosts = plan.hosts[0].name if len(plan.hosts) == 1 else f"{len(plan.hosts)} hosts"
     if plan.servers:
@@ -59,12 +61,14 @@ def launch_line(plan: Plan) -> str:
         most = f", up to {time_text(bounds[1])}" if bounds is not None else ""
         return f"searches on {hosts}, at most {points_planned(plan.search)} points{most}"
     steps = "" if len(plan.steps) == 1 else f", {len(plan.steps)} steps"
-    return f"runs on {hosts}, {time_text(plan.expected_s)}{steps}"
+    writing = writing_time_text(plan, ahead)
+    takes = load_and_writing(plan, ahead) + (f" ({writing})" if writing else "")
+    return f"runs on {hosts}, {takes}{steps}"
 
 
-def plan_lines(plan: Plan, width: int) -> list[Line]:
+def plan_lines(plan: Plan, width: int, ahead: LayoutAhead = NOTHING_KNOWN) -> list[Line]:
     """Return the whole plan, the most important parts first."""
-    labels = summary(plan, width - INDENT)
+    labels = summary(plan, width - INDENT, ahead)
     facts = [
         line for name, runs in labels for line in labelled([(name, LABEL)], runs, width, INDENT)
     ]
@@ -79,9 +83,11 @@ def plan_lines(plan: Plan, width: int) -> list[Line]:
     ]
 
 
-def summary(plan: Plan, width: int) -> Iterator[tuple[str, list[Run]]]:
+def summary(
+    plan: Plan, width: int, ahead: LayoutAhead = NOTHING_KNOWN
+) -> Iterator[tuple[str, list[Run]]]:
     """Yield label and value of each fact; lists of names are shortened to fit `width` cells."""
-    for fact in (each for each in plan_facts(plan) if each.label != ADDS):
+    for fact in (each for each in plan_facts(plan, ahead) if each.label != ADDS):
         names = some_in(fact.names, width - len(fact.text) - len(fact.more)) if fact.names else ""
         more = fact.more
         if more.startswith("  ") and width_of(fact.text + names + more) > width:

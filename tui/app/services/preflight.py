@@ -9,6 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui.metrics import units
+from tui.model.hostfacts import number_of
 from tui.model.problem import BenchtuiError
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from tui.engine.preflight.host_check import HostCheck
     from tui.engine.preflight.preview import HostReadiness, Preview
     from tui.model.address import HostAddress
+    from tui.model.hostfacts import Fact
     from tui.model.paths import Paths
     from tui.model.plan import Plan
     from tui.remote.vault import Asker
@@ -103,6 +106,38 @@ async def preview_plan(plan: Plan, paths: Paths, asker: Asker | None) -> tuple[P
             else plan
         )
         return await preview(fit, connections, MadeFiles(paths.data / MADE_FILES)), fit
+
+
+def free_text(plan: Plan, facts: Mapping[str, Mapping[str, Fact]]) -> str:
+    """Return the free space at the plan's target: ``7 TiB free``, ``1 to 2 TiB free per host``.
+
+    Empty unless it is known of every host.
+    """
+    from tui.engine.preflight.rules import file_system_name
+
+    names = [host.name for host in plan.hosts]
+    if not plan.target or not all(_is_near(plan.target, facts.get(name, {})) for name in names):
+        return ""
+    free, places = [], set()
+    for name in names:
+        known = facts[name]
+        free.append(number_of(known, "target_free_bytes") or 0)
+        fstype, source, mount, boot = (
+            str(known.get(fact, ""))
+            for fact in ("target_fstype", "target_source", "target_mount", "boot_id")
+        )
+        places.add(file_system_name(fstype, source, mount, boot or f"host {name}"))
+    low, high = units.size(min(free)), units.size(max(free))
+    if len(places) == 1:
+        return f"{low} free"
+    return f"{low} free per host" if low == high else f"{low} to {high} free per host"
+
+
+def _is_near(target: str, facts: Mapping[str, Fact]) -> bool:
+    """Return whether free space is known in the target, above or below it."""
+    read = str(facts.get("target", ""))
+    near = read == target or read.startswith(f"{target}/") or target.startswith(f"{read}/")
+    return bool(read) and near and number_of(facts, "target_free_bytes") is not None
 
 
 def needs_preview(plan: Plan) -> bool:

@@ -11,6 +11,7 @@ from tui.model.plan import HostTask, Plan, Step, written_devices
 from tui.record.progress import kind_text
 from tui.text.objects import objects_text
 from tui.view.plan import plan_facts, time_text, warnings
+from tui.view.plan_layout import NOTHING_KNOWN, LayoutAhead, layout_bytes, with_rate
 from tui.view.plan_steps import (
     PlanPart,
     grid_rows,
@@ -25,13 +26,24 @@ FILES_SHOWN = 4
 INDENT = 11  # of the values
 
 
-def review_text(plan: Plan) -> str:
+def review_text(plan: Plan, ahead: LayoutAhead = NOTHING_KNOWN) -> str:
     """Return everything that a run of this plan will do, as text."""
-    return "\n".join(_lines(plan))
+    return "\n".join(_lines(plan, ahead))
 
 
-def _lines(plan: Plan) -> Iterator[str]:
-    for fact in plan_facts(plan):
+def layout_ahead(plan: Plan) -> LayoutAhead:
+    """Return what earlier runs tell about the layout; they are read only if files are needed."""
+    from tui.cli.shared.common import paths
+    from tui.library.layout_rates import last_layout_rate
+    from tui.library.runs import RunStore
+
+    if not any(layout_bytes(plan).values()):
+        return NOTHING_KNOWN
+    return with_rate(NOTHING_KNOWN, last_layout_rate(RunStore(paths().runs), plan))
+
+
+def _lines(plan: Plan, ahead: LayoutAhead) -> Iterator[str]:
+    for fact in plan_facts(plan, ahead):
         yield f"{fact.label:<{INDENT}}{fact.text}{', '.join(fact.names)}{fact.more}"
     yield (
         f"{'params':<{INDENT}}"

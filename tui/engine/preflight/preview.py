@@ -215,6 +215,7 @@ class HostReadiness:
     summary: str = ""
     facts: dict[str, Fact] = field(default_factory=dict)
     in_use: bool = False  # another run's
+    missing_bytes: int | None = None  # of files, still to be written; None: unknown
 
 
 async def check_ahead(
@@ -332,12 +333,13 @@ def _judged(
     in_use = holder is not None and not (plan.take_locks or plan.wait_s)
     if holder is not None and in_use:
         problems.append(in_use_by(holder))
+    missing = sum(new_bytes(tasks_of(plan, host), findings.files).values())
     return HostReadiness(
-        host, tuple(problems), ", ".join(_host_texts(plan, host, findings)), facts, in_use
+        host, tuple(problems), ", ".join(_host_texts(findings, missing)), facts, in_use, missing
     )
 
 
-def _host_texts(plan: Plan, host: str, findings: HostFindings) -> list[str]:
+def _host_texts(findings: HostFindings, missing: int) -> list[str]:
     """Return tool versions, free space at the target, and the amount still to lay out."""
     texts = [tool.text for tool in findings.probe.tools.values()]
     places = {
@@ -347,5 +349,4 @@ def _host_texts(plan: Plan, host: str, findings: HostFindings) -> list[str]:
         f"{units.size(facts.free_bytes or 0)} free at {facts.path} ({facts.fstype})"
         for facts in places.values()
     ]
-    missing = sum(new_bytes(tasks_of(plan, host), findings.files).values())
     return [*texts, f"{units.size(missing)} to lay out"] if missing else texts
