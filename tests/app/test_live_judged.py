@@ -167,7 +167,7 @@ async def test_the_hosts_that_are_named_are_marked(tmp_path: Path) -> None:
 
 async def test_without_telemetry_the_bottleneck_is_unknown(tmp_path: Path) -> None:
     async with stage(run_of(tmp_path).go().measure(31)) as (app, _):
-        assert "limited by  unknown: no telemetry" in app.text_of("#live-health")
+        assert "bottleneck unknown: no telemetry" in app.text_of("#live-health")
         assert "CPU" not in app.text_of("#live-hosts")
 
 
@@ -213,7 +213,7 @@ async def test_while_a_step_is_prepared_neither_findings_nor_the_cursor_are_of_t
         await app.tick(pilot, maker.measure(5))
         assert app.live.look.cursor_s is None and "at 0:00" not in app.text_of("#live-heat")
         said = app.text_of("#live-health")
-        assert "limited by  unknown" in said and "limited by  client CPU" not in said, (
+        assert "bottleneck unknown" in said and "limited by  client CPU" not in said, (
             "the load is not looked at yet"
         )
 

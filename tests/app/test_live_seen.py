@@ -18,14 +18,14 @@ from tui.app.frame.step_screen import KeyBar
 from tui.app.screens import live_details, live_watching
 from tui.app.screens.live import LiveScreen
 from tui.app.screens.live_layout import HEADS, Shown, rooms_of
-from tui.app.widgets.graph import Graph, Pulse
+from tui.app.widgets.graph import Graph, Layer, Pulse, range_text
 from tui.app.widgets.lines import Lines
 from tui.metrics.buckets import value_to_index
 from tui.metrics.series import HeatBins
 from tui.model.event import Buckets, HostFactsCollected, PhaseEnded, PhaseStarted
 from tui.model.plan import Headline
 from tui.model.rundir import PLAN_FILE
-from tui.text.heat import HeatCells, heat_lines
+from tui.text.heat import LEGEND, SCALE, HeatCells, heat_lines
 from tui.text.plot import TimeAxis
 
 ALL_TELEMETRY = {
@@ -237,6 +237,33 @@ def test_figures_in_a_line_are_not_cut_but_left_out() -> None:
         "BW" not in pulse.build(78, 1)[0].plain
         and "lat ▲155  ▼166 µs" in pulse.build(78, 1)[0].plain
     )
+
+
+def test_the_trend_below_tiles_has_the_columns_of_the_heat_map_and_its_range() -> None:
+    values = [*[200_000.0] * 50, *[10_000.0] * 5, *[200_000.0] * 45]
+    pulse = Pulse("braille")
+    axis = TimeAxis(0, 100)
+    pulse.graphs, pulse.brief = [Graph("IOPS", (), (Layer("read", values),), axis=axis)], True
+    line = pulse.build(78, 1)[0].plain
+    columns = 76 - SCALE - LEGEND
+    stall = [axis.column_of(second, columns) for second in (50, 54)]
+    strip = line[SCALE + 1 :][:columns]
+    assert [at for at, mark in enumerate(strip) if mark == "▁"] == [*range(stall[0], stall[1] + 1)]
+    assert line.endswith("10.0k–200k")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (187_000, 198_000, "187k–198k"),
+        (1_490_000, 1_540_000, "1.49–1.54M"),
+        (0, 198_000, "0–198k"),
+        (980_000, 1_020_000, "980k–1.02M"),
+        (5_000, 5_000, "5.00k"),
+    ],
+)
+def test_a_range_has_the_width_of_the_legend(low: float, high: float, text: str) -> None:
+    assert range_text(low, high) == text and len(text) <= LEGEND
 
 
 def test_of_percentiles_in_one_row_of_the_heat_map_the_p99_is_drawn() -> None:

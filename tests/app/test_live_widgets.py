@@ -189,19 +189,19 @@ def test_every_second_has_one_column_and_every_column_seconds(span: int, columns
 def test_the_axis_holds_what_has_passed_and_at_most_the_plan() -> None:
     assert [axis_of(3, 300.0, elapsed).span_s for elapsed in (1, 31, 100, 290)] == [
         30,
-        45,
-        120,
+        35,
+        105,
         300,
     ]
     assert [axis_of(0, None, elapsed).span_s for elapsed in (1, 61, 3000, 5000)] == [
         30,
-        90,
-        3600,
+        70,
+        3000,
         5400,
     ]
-    assert axis_of(0, 60.0, 75.0).span_s == 90
+    assert axis_of(0, 60.0, 75.0).span_s == 80
     assert axis_of(0, 10.0, 2.0).span_s == 10
-    assert axis_of(0, 60.0, 50.0).labels(60).split() == ["0:00", "0:15", "0:30", "0:45"]
+    assert axis_of(0, 60.0, 50.0).labels(60).split() == ["0:00", "0:10", "0:20", "0:30", "0:40"]
 
 
 def test_a_cell_is_replaced_in_the_run_that_holds_it() -> None:

@@ -151,8 +151,8 @@ def test_the_current_phase_is_an_upper_bound_in_large_digits() -> None:
     bounds = [operation_tiles(view, step, 2, now)[0] for now in (0.5, 2.0, 4.0)]
     assert [(tile.number, tile.aside) for tile in bounds] == [
         ("–", "now"),
-        ("1.00", "at most"),
-        ("500", "at most"),
+        ("1.00", "now ≤"),
+        ("500", "now ≤"),
     ]
     view.enter(phase("stat", t=4.0, ended="create", ops=2000, seconds=4.0))
     now, create = operation_tiles(view, step, 2, 9.0)

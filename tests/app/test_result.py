@@ -249,7 +249,7 @@ async def test_the_limited_percentile_of_a_search_is_in_sight_at_80x24(tmp_path:
     async with stage(maker, SMALL, step="result") as (app, _):
         assert isinstance(app.screen, ResultScreen) and app.screen.page is not None
         *_, tail, limited = figure_tiles(app.screen.page)
-        assert (tail.title, limited.title) == ("p99", "p99.9")
+        assert (tail.title, limited.title) == ("p99 latency", "p99.9 latency")
         for tile in (tail, limited):
             assert all(row in shown_at_80x24(app) for row in large_digits(tile.number, "braille"))
 
@@ -264,7 +264,7 @@ def test_without_a_headline_of_one_direction_figures_are_of_all_ios_together(
     }
     tails = sorted(shown_percentile(each.clat, 99.0) or 0 for each in dirs.values())
     value = float(tail.number) * {"µs": 1e3, "ms": 1e6}[tail.unit]
-    assert tail.title == "p99" and tails[0] * 0.99 <= value <= tails[-1] * 1.01
+    assert tail.title == "p99 latency" and tails[0] * 0.99 <= value <= tails[-1] * 1.01
     assert f"{rate.number}{rate.unit}" == iops(sum(each.iops or 0.0 for each in dirs.values()))
 
 
@@ -411,7 +411,7 @@ async def test_tabs_are_moved_between_by_keys_and_clicks_and_each_fits_and_scrol
     maker.measure(20).finish()
     write_record(maker.run_dir)
     shown = {"defend": "The run was too short", "latency": "I/Os by latency", "time": "p99 latency",
-        "hosts": "median",
+        "hosts": "vs median",
              "findings": "No data for these checks", "facts": "Record", "load": "CPU busy over time",
              "commands": "Job file", "published": "aws, one client"}  # fmt: skip
     async with stage(maker, SMALL, step="result") as (app, pilot):

@@ -37,7 +37,7 @@ def own(bs: str) -> float:
 
 def test_the_best_is_reported_for_each_block_size_and_the_most_bandwidth() -> None:
     assert block_texts(swept()) == [
-        "best of each block size: bs=4k depth=4 (1 as good); bs=64k depth=4",
+        "best of each block size: bs=4k depth=4 (1 equally good); bs=64k depth=4",
         "larger blocks: bs=1M depth=8",
         "most bandwidth: bs=1M depth=8 with 140 MiB/s",
     ]

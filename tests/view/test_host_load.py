@@ -79,19 +79,21 @@ def test_cpu_of_a_group_is_given_per_disk_with_traffic() -> None:
 
 def test_cpu_of_the_load_is_given_per_client_process() -> None:
     seen = [host(name, gen__cpu=(400, 400), gen__procs=(5, 5)) for name in ("h1", "h2")]
-    assert lines(*seen)[-1] == "load CPU: 8.0 cores, 100.0 % per client process (8)"
+    assert (
+        lines(*seen)[-1] == "load CPU: 8.0 cores, 100.0 % of a core in each of 8 client processes"
+    )
 
 
 def test_one_process_with_threads_is_one_client() -> None:
     assert lines(host("h1", gen__cpu=(85, 99), gen__procs=(1, 1)))[-1].endswith(
-        "85.0 % per client process (1)"
+        "85.0 % of a core in 1 client process"
     )
 
 
 def test_cpu_of_the_load_that_nobody_saw_is_not_called_none() -> None:
     unseen = host("h2", cpu__busy=(42, 55), gen__procs=(5, 5))
     assert lines(host("h1", gen__cpu=(85, 99), gen__procs=(1, 1)), unseen)[-1].endswith(
-        "85.0 % per client process (1)"
+        "85.0 % of a core in 1 client process"
     )
     assert not any("load CPU" in line for line in lines(unseen))
 

@@ -358,7 +358,7 @@ def block_texts(cells: Sequence[Cell]) -> list[str]:
 
 def _best_text(group: Sequence[Cell]) -> str:
     best, equal = best_of(group)
-    as_good = f" ({len(equal)} as good)" if equal else ""
+    as_good = f" ({len(equal)} equally good)" if equal else ""
     return f"{best.name}{as_good}" if best is not None else ""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from math import ceil
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -392,9 +393,8 @@ def _painted(text: str, role: str) -> str:
     return f"\x1b[{'2;' if weak else ''}38;5;{SGR[name]}m{text}\x1b[0m"
 
 
-SPANS_S = (10, 20, 30, 45, 60, 90, 120, 180, 240, 300, 450, 600, 900, 1200, 1800, 2700)
 LEAST_S = 30  # minimum length at the start of a load
-LONGER_S = 900  # beyond that, an axis grows in these steps
+STEPS = 6  # least number of equal steps in a length: at most a sixth of the axis is empty
 LEAST_GAP = 12  # minimum cells between two labels
 TICKS_S = (1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
 
@@ -458,8 +458,8 @@ class TimeAxis:
                 line[at : at + len(text)] = text
         return "".join(line)
 
-    def foot(self, columns: int, filler: str) -> list[Run]:
-        """Return the times and marks under the axis, set into the line of a frame."""
+    def foot(self, columns: int) -> list[Run]:
+        """Return the times and marks under the axis, set into a gap of the frame."""
         seconds = range(self.start_s, self.start_s + self.span_s)
         marks = {
             self.column_of(mark.second, columns): mark
@@ -467,7 +467,7 @@ class TimeAxis:
             if mark.second in seconds
         }
         times = self.labels(columns, marks)
-        cells: list[Run] = [(text, LABEL) if text != " " else (filler, FAINT) for text in times]
+        cells: list[Run] = [(text, LABEL) for text in times]
         for column, mark in marks.items():
             cells[column] = (mark.sign, mark.role)
         return [
@@ -484,12 +484,14 @@ class TimeAxis:
 def axis_of(
     start_s: int, planned_s: float | None, elapsed_s: float, cursor_s: int | None = None
 ) -> TimeAxis:
-    """Return the time axis of a load: the shortest round length that covers the time so far.
+    """Return the time axis of a load: the time so far, rounded up by at most a sixth.
 
-    It is at least `LEAST_S` long, but no longer than the planned time until the load exceeds that.
+    It grows in steps, so that charts are not drawn anew in each second. It is at least `LEAST_S`
+    long, but no longer than the planned time until the load exceeds that.
     """
-    span = next((span for span in SPANS_S if max(elapsed_s, LEAST_S) <= span), None)
-    span = span or (int(elapsed_s) // LONGER_S + 1) * LONGER_S
+    shown_s = max(elapsed_s, LEAST_S)
+    step = max(each for each in TICKS_S if each * STEPS <= shown_s)
+    span = ceil(shown_s / step) * step
     if planned_s and elapsed_s <= planned_s + 1:
         span = min(span, max(1, round(planned_s)))
     return TimeAxis(start_s, span, cursor_s)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from itertools import pairwise
 from math import floor, log2, log10
 
 from msgspec import Struct
@@ -11,6 +12,7 @@ from tui.text.line import FAINT, LABEL, TEXT, Run, fit, width_of
 from tui.text.sparkline import Symbols
 
 MOST_STEPS = 5
+EVEN = 1.5  # how many times as far apart as the closest labels others may be
 ROUND = ((1, 2, 2.5, 5), (1.25, 1.5, 3, 4, 6, 7.5))  # leading digits of steps, the roundest first
 SAME = 1e-6
 LEVELS = "▁─▔"  # low, middle or high in the cell
@@ -41,11 +43,22 @@ def level_of(
 
 
 def steps_of(top: float, rows: int, base: int = 1000) -> int:
-    """Return how many equal round steps divide 0 to `top`: as many as fit into `rows`."""
-    counts = range(min(MOST_STEPS, (rows + 1) // 2), 1, -1)
+    """Return how many equal round steps divide 0 to `top`: as many as fit into `rows`.
+
+    Labels of more than two are about equally far apart.
+    """
+    most = min(MOST_STEPS, (rows + 1) // 2)
+    counts = [count for count in range(most, 1, -1) if count == 2 or _is_even(count, rows)]
     return next(
         (count for known in ROUND for count in counts if _is_round(top / count, base, known)), 1
     )
+
+
+def _is_even(count: int, rows: int) -> bool:
+    """Return whether the labels of `count` steps are about as far apart as each other."""
+    at = [level_of(step / count, rows, "block")[0] for step in range(count + 1)]
+    gaps = [low - high for low, high in pairwise(at)]
+    return max(gaps) <= EVEN * min(gaps)
 
 
 def _is_round(step: float, base: int, known: Collection[float]) -> bool:

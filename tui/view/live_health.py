@@ -42,22 +42,27 @@ STRAGGLERS, LOST = "straggler", "host-loss"
 MOST_MARKED = 0.75  # of the hosts
 LEAST_TREND = 0.005  # less is shown as none
 LEAST_FINDING, MOST_OTHERS = 24, 36  # cells: of the finding, of all else
-BOTTLENECKS = {  # by kind, where there is no room for the evidence
+BOTTLENECKS = {  # by kind, where there is no room for the evidence: in full, and shorter
     "rate": "offered rate",
     "client-cpu": "client CPU",
     "network": "network",
     "client-device": "client device",
     "server-cpu": "server CPU",
     "concurrency": "concurrency",
-    "storage": "storage?",  # as far as the clients can tell
+    "storage": "storage (not clients)",
 }
+SHORTEST = {"storage": "likely storage-bound"}  # as far as the clients can tell
 
 
 class HealthText(NamedTuple):
-    """A text in two versions: in full, and short for narrow screens."""
+    """A text in full, short for narrow screens, and shorter next to a finding."""
 
     whole: list[Run]
     brief: list[Run]
+    briefest: list[Run]
+
+
+NO_TEXT = HealthText([], [], [])
 
 
 def health(
@@ -83,7 +88,7 @@ def health(
     steady, bottleneck = steadiness(state, plan), bottleneck_runs(found, state, plan)
     if waiting or _is_too_short(planned_of(state, plan)):
         # the load of all hosts together is over, or ends before there is anything to judge
-        steady = bottleneck = HealthText([], [])
+        steady = bottleneck = NO_TEXT
     rest = _after(steady.whole, bottleneck.whole)
     spare = width - 2 - width_of_runs([*first, *counts])
     if width_of_runs(rest) <= spare:
@@ -138,14 +143,19 @@ def _in_short(
     """
     key = counts[-2:]
     for right in (counts, key):
-        for each in (steady.whole, steady.brief):
-            rest = _after(each, bottleneck.brief)
+        for each, limit in (
+            (steady.whole, bottleneck.brief),
+            (steady.brief, bottleneck.brief),
+            (steady.whole, bottleneck.briefest),
+            (steady.brief, bottleneck.briefest),
+        ):
+            rest = _after(each, limit)
             if width_of_runs([*first, *rest, *right]) + 2 <= width:
                 return _line([*first, *rest], right, width)
     least = min(width_of_runs(first), max(LEAST_FINDING, width - MOST_OTHERS))
     shorter = (
-        _after(steady.brief, bottleneck.brief, gap=NARROW),
-        _after(bottleneck.brief, gap=NARROW),
+        _after(steady.brief, bottleneck.briefest, gap=NARROW),
+        _after(bottleneck.briefest, gap=NARROW),
     )
     rest = next((each for each in shorter if width_of_runs([*each, *key]) + 2 + least <= width), [])
     return _line([*_cut(first, width - width_of_runs([*rest, *key]) - 2), *rest], key, width)
@@ -264,7 +274,7 @@ def steadiness(state: RunState, plan: Plan | None) -> HealthText:
     Empty without a load.
     """
     if not is_loaded(state):
-        return HealthText([], [])
+        return NO_TEXT
     step = plan.steps[state.step] if plan is not None and state.step is not None else None
     values = [value or 0.0 for value in state.total.series("iops")][
         int(step.ramp_s or 0) if step is not None else 0 :
@@ -277,18 +287,20 @@ def steadiness(state: RunState, plan: Plan | None) -> HealthText:
         )
         short = planned_s is not None and planned_s < ROUNDS * ROUND_S
         if short:
-            return HealthText(
-                [("too short to judge steadiness", LABEL)], [("steady? too short", LABEL)]
-            )
-        return HealthText([(f"steadiness known in {left} s", LABEL)], [("steady?", LABEL)])
+            return _unknown("too short to judge steadiness", "too short for steadiness")
+        return _unknown(f"steadiness known in {left} s", f"steadiness in {left} s")
     jobs = step.jobs if step is not None else []
     if window.within(*steady_limits(values, jobs)):
         steady: Run = ("steady", GOOD)
-        return HealthText(
-            [steady, (f" within {units.share(max(0.01, window.range))}", TEXT)], [steady]
-        )
+        within: Run = (f" within {units.share(max(0.01, window.range))}", TEXT)
+        return HealthText([steady, within], [steady], [steady])
     unsteady: Run = ("not steady", WARN)
-    return HealthText([unsteady, (f": {apart_text(window)}", TEXT)], [unsteady])
+    return HealthText([unsteady, (f": {apart_text(window)}", TEXT)], [unsteady], [unsteady])
+
+
+def _unknown(whole: str, brief: str) -> HealthText:
+    """Return a text about what is not known yet."""
+    return HealthText([(whole, LABEL)], [(brief, LABEL)], [(brief, LABEL)])
 
 
 def apart_text(window: SteadyWindow) -> str:
@@ -307,17 +319,19 @@ def bottleneck_runs(found: LiveFindings | None, state: RunState, plan: Plan | No
     Empty without a load.
     """
     if not is_loaded(state):
-        return HealthText([], [])
+        return NO_TEXT
     label: Run = ("limited by  ", LABEL)
     bottleneck = found.bottlenecks.get(state.step or 0) if found is not None else None
     if bottleneck is not None:
         what, colon, evidence = worded(bottleneck.text).partition(":")
         brief: list[Run] = [("limited by ", LABEL), (BOTTLENECKS[bottleneck.kind], VALUE)]
-        return HealthText([label, (what, VALUE), (colon + evidence, TEXT)], brief)
+        shortest = SHORTEST.get(bottleneck.kind)
+        briefest: list[Run] = [(shortest, VALUE)] if shortest is not None else brief
+        return HealthText([label, (what, VALUE), (colon + evidence, TEXT)], brief, briefest)
     looked = any(host.end_t for host in state.at_step(state.step or 0).telemetry.values())
     why = "not yet known" if looked else "unknown: no telemetry"
-    whole: Run = (why if plan is not None else "unknown: no plan", LABEL)
-    return HealthText([label, whole], [("bottleneck unknown", LABEL)])
+    why = why if plan is not None else "unknown: no plan"
+    return _unknown(f"bottleneck {why}", "bottleneck unknown")
 
 
 def counts_of(found: LiveFindings | None) -> list[Run]:

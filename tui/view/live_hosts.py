@@ -33,6 +33,7 @@ STILL = bytes((1, 0, 0, 0, 0)) + bytes(251)
 FOR_LONG = 0.125  # of the columns
 NOTABLE = 4  # sum of weights over all columns; a column without I/O counts several
 LEAST_HOSTS = 3  # with fewer a median means little
+VERSUS = "vs median"  # heading: a host's rate against that of the median host
 TAIL_S = 8  # samples may arrive this late
 SURE_S = 3  # a host without samples for this long is stalled
 # samples of all hosts read in one call; a long load takes several

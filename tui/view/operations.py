@@ -47,7 +47,7 @@ def operation_tiles(
         elif view.result is not None:
             tiles.append(_whole(view, phase, moved, place))
         elif (found := newest(view, phase)) is not None:
-            aside = f"{'~' if found.estimated else ''}it. {found.iteration}"
+            aside = f"{'~' if found.estimated else ''}iter. {found.iteration}"
             tiles.append(_tile(phase, found.rate, moved, aside, place))
     return tiles
 
@@ -78,7 +78,7 @@ def _running(view: MetadataView, phase: str, planned: int, now: float, moved: in
     count = last.rate * last.seconds if last is not None else planned
     elapsed = now - view.since_t
     bound = count / elapsed if elapsed >= LEAST_S and count else None
-    return _tile(phase, bound, moved, "at most" if bound is not None else "now", 0)
+    return _tile(phase, bound, moved, "now ≤" if bound is not None else "now", 0)
 
 
 def _whole(view: MetadataView, phase: str, moved: int, place: int) -> FigureTile:

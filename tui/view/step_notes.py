@@ -530,7 +530,9 @@ def _per_client(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
     if not workers:
         return
     cpu = sum(each for _, each in known)
-    yield (f"load CPU: {cores_text(cpu)}, {cpu / workers:.1f} % per client process ({workers})")
+    each = f"{cpu / workers:.1f} % of a core"
+    many = "in 1 client process" if workers == 1 else f"in each of {workers} client processes"
+    yield f"load CPU: {cores_text(cpu)}, {each} {many}"
 
 
 def _workers(host: HostTelemetryRecord) -> int:

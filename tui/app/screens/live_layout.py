@@ -179,8 +179,7 @@ class PanelRooms:
     def room_for_messages(self, count: int) -> int:
         """Give each message a line, up to an eighth of the screen; return the height.
 
-        0 if messages are hidden or replace the hosts, and for an empty log if the screen is short
-        or the run measured nothing.
+        0 if there are none, they are hidden or replace the hosts.
         """
         log_pane = self.screen.query_one("#live-messages", MessageLog)
         if self.screen.has_class("-log"):
@@ -188,8 +187,7 @@ class PanelRooms:
         if self.screen.has_class("-log") or not self.is_shown("messages"):
             return 0
         height = min(count + 1, max(2, self.screen.size.height // 8))
-        low = self.screen.size.height < ROOMY_LINES or self.screen.has_class("-nothing")
-        height = 0 if low and not count else height
+        height = height if count else 0
         if log_pane.styles.height is None or log_pane.styles.height.value != height:
             log_pane.styles.height = height
         return height

@@ -503,7 +503,7 @@ def percentiles(
         )
     if not rows:
         rows.append(PercentileRow("", LABEL, "no data", {}, strong=False))
-    return f"{kind} · {subject.name}" if subject.name else f"Latency {kind}", rows
+    return f"{kind} · {subject.name}" if subject.name else kind, rows
 
 
 def row_at(

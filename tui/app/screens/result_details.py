@@ -57,6 +57,7 @@ from tui.view.charts import (
     values_of,
 )
 from tui.view.findings import record_lines
+from tui.view.live_hosts import VERSUS
 from tui.view.step_notes import (
     NOT_MERGEABLE,
     attest_texts,
@@ -192,7 +193,7 @@ def columns_of(page: Page) -> list[Column[HostResultRow]]:
     )
     return [
         Column("  host", _name),  # after the column of the mark
-        *([Column("median", _from_median, right=True)] if len(page.by_host) > 1 else []),
+        *([Column(VERSUS, _from_median, right=True)] if len(page.by_host) > 1 else []),
         *([Column(f"±{units.share(reach_of(_widest(page)))}", _bar, 9, gap=1,
             drop=3)] if some else []),
         *([named] if len(page.all_hosts) > 1 else []),
@@ -435,7 +436,7 @@ def _table(step: StepRecord, found: dict[str, Latency], kind: str, width: int) -
         ("I/Os", _count),
         ("min", _least),
         ("mean", _mean),
-        ("deviation", _deviation),
+        ("std dev", _deviation),
     ):
         lines.append(_line(title, [of(found[name]) for name in shown], wide=wide, role=LABEL))
     known = sorted(

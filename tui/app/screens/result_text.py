@@ -158,7 +158,7 @@ def about(page: Page, width: int) -> Line:
     parts = [
         units.plural(len(record.hosts), "host"),
         record.target or "",
-        units.duration(record.duration_s),
+        f"took {units.duration(record.duration_s)}" if record.duration_s else "",
         measured_text(page),
     ]
     parts += [f"{name}={value}" for name, value in record.profile.changed.items()]

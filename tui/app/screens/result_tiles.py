@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tui.app.screens.result_page import Page
+from tui.app.screens.result_page import NARROW, Page
 from tui.app.widgets.graph_panels import KEYS
+from tui.judge.severity import by_weight
 from tui.judge.wording import proof_text, worded
 from tui.metrics import units
 from tui.metrics.figures import Latency, latency_of, marked, shown_percentile
@@ -98,9 +99,10 @@ def headline_tile(page: Page, found: HeadlineRecord) -> FigureTile:
     """Return the tile of the headline, in the colour of its direction."""
     number, unit, _ = headline_parts(page)
     named = meaning(found, page.record.requests_of(found.step))
-    title = named.removesuffix(" latency")
+    search = page.record.search
+    is_capacity = search is not None and search.kind == "capacity"
     return FigureTile(
-        title,
+        f"capacity, {named}" if is_capacity else named,
         number,
         unit.removesuffix(" IOPS").removesuffix("IOPS"),
         KEYS.get(found.direction, "read"),
@@ -179,7 +181,7 @@ def percentile_tile(known: Mapping[str, Latency], percentile: float, drop: int) 
     """
     if not known:
         return []
-    title = f"p{percentile:g}"
+    title = f"p{percentile:g} latency"
     if len(known) == 1:
         (each,) = known.values()
         value = shown_percentile(each, percentile)
@@ -244,11 +246,13 @@ def verdict_lines(record: RunRecord, width: int) -> list[Line]:
     """Return the verdict in one line, truncated to fit; in full if it is bad or the run is
     incomplete.
 
-    A verdict that differs from the sealed one has a line of its own, so that it is never truncated.
+    On a narrow screen, where findings are below the chart, it names their checks. A verdict that
+    differs from the sealed one has a line of its own, so that it is never truncated.
     """
     from tui.library.seal import NOT_AS_SEALED
 
     (mark, key), (text, _) = judgement(record)
+    text = naming_checks(record, text, width - len(mark)) if width < NARROW else text
     if record.judged_since:
         line = labelled([("! ", "warn")], [(NOT_AS_SEALED, "warn")], width)
         text = text.replace(f"; {NOT_AS_SEALED}", "")
@@ -260,6 +264,23 @@ def verdict_lines(record: RunRecord, width: int) -> list[Line]:
         n for n in range(len(parts), 1, -1) if len(mark) + len("; ".join(parts[:n])) <= width
     )
     return [Line.of(*clip([(mark, key), ("; ".join(parts[: next(fitting, 1)]), key)], width))]
+
+
+def naming_checks(record: RunRecord, text: str, room: int) -> str:
+    """Return a verdict with the checks that found errors or warnings in place of their number.
+
+    ``valid with warnings: short, straggler, 1 note; ...``. Unchanged if they do not fit.
+    """
+    from tui.view.step_notes import found_text
+
+    severities = [each.severity for each in record.findings]
+    wrong = (each for each in by_weight(record.findings) if each.severity != "info")
+    names = list(dict.fromkeys(each.id for each in wrong))
+    notes = severities.count("info")
+    counted = f": {found_text(severities)}"
+    named = ", ".join([*names, *([units.plural(notes, "note")] if notes else [])])
+    found = text.replace(counted, f": {named}", 1) if names else text
+    return found if len(found.partition("; ")[0]) <= room else text
 
 
 def bottleneck_lines(page: Page, width: int) -> list[Line]:

@@ -112,7 +112,7 @@ def _tail(waits: Subject, name: str, axis: TimeAxis, heat: HeatBins | None) -> F
     shown, aside = (now, f"so far {latency(so_far)}") if live else (so_far, "all I/Os")
     number, unit = latency_parts(now if at is not None else shown)
     return FigureTile(
-        f"{waits.called(name)} {word}" if several else {"mean": "mean latency"}.get(word, word),
+        f"{waits.called(name)} {word}" if several else f"{word} latency",
         number,
         unit,
         KEYS.get(name, "other") if several else "latency",

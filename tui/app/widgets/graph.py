@@ -8,6 +8,8 @@ from functools import partial
 from itertools import groupby
 
 from tui.app.widgets.lines import Lines
+from tui.metrics.units import iops_parts
+from tui.text.heat import LEGEND, SCALE
 from tui.text.line import (
     ACCENT,
     BRIGHT,
@@ -259,6 +261,8 @@ class GraphPanel(Lines):
         top = self._top(inner)
         ticks = self._ticks(inner, rows, top)
         room = room_of(ticks, inner)
+        # the first columns of a wide graph and of the heat map below it show the same second
+        room = max(room, SCALE) if room and inner >= ROOMY_COLUMNS else room
         body = self._body(inner - room, rows, top)
         lines_of_its_own = any(layer.behind for layer in self.graph.layers)
         body = with_ticks(body, ticks, room, grid=not lines_of_its_own) if room else body
@@ -288,9 +292,7 @@ class GraphPanel(Lines):
         """Return the lower line of the frame, with the times of the axis."""
         timed = any(layer.values for layer in self.graph.layers)
         times = (
-            self.graph.axis.foot(inner - room, sides[4])
-            if timed
-            else [(sides[4] * (inner - room), FAINT)]
+            self.graph.axis.foot(inner - room) if timed else [(sides[4] * (inner - room), FAINT)]
         )
         return Line.of(
             (sides[2] + sides[4] * (1 + room), FAINT), *times, (sides[4] + sides[3], FAINT)
@@ -437,10 +439,14 @@ def brief_label(label: str) -> str:
 SHORT = {"Bandwidth": "BW", "Latency": "lat"}
 LEAST_PARTS = 2  # rate and latency
 LEAST_TREND = 10
+LEAST_RANGE = 0.1  # of the mean, from bottom to top of a trend: less would show noise as change
 
 
 class Pulse(Lines):
-    """The figures of several graphs in one line, and the first graph as a sparkline."""
+    """The figures of several graphs in one line, and the first graph as a sparkline.
+
+    Below tiles, which show the figures, the sparkline has the columns of the heat map under it.
+    """
 
     DEFAULT_CSS = "Pulse { height: 1; padding: 0 1; }"
 
@@ -457,6 +463,9 @@ class Pulse(Lines):
 
     def build(self, width: int, height: int) -> list[Line]:  # noqa: ARG002
         """Return the line."""
+        trend = self._trend_line(width)
+        if trend is not None:
+            return [trend]
         at = self.graphs[0].axis.cursor_text if self.graphs else ""
         parts = [_title_runs(graph, first=not place) for place, graph in enumerate(self.graphs)]
         # its title, and what it was before
@@ -478,6 +487,45 @@ class Pulse(Lines):
                 (spark(values, room, self.symbols, high=top).replace("\u2800", " "), first.key),
             ]
         return [Line.of(*clip(runs, width))]
+
+    def _trend_line(self, width: int) -> Line | None:
+        """Return the first graph's title, its trend and the range of that; None if figures or the
+        overlay are shown, or there is no room.
+        """
+        graph = self.graphs[0] if self.graphs else Graph("", ())
+        columns = width - SCALE - LEGEND - 2  # those of a heat map in a frame
+        if not self.brief or graph.against or not graph.layers or columns < LEAST_TREND:
+            return None
+        values, axis = _summed(graph.layers, graph.axis, columns), graph.axis
+        known = [value for value in values if value is not None]
+        if not known:
+            return None
+        low, high = min(known), max(known)
+        spare = max(0.0, LEAST_RANGE * sum(known) / len(known) - (high - low)) / 2
+        marks: Symbols = "ascii" if self.symbols == "ascii" else "block"
+        strip = spark(values, columns, marks, low=max(0.0, low - spare), high=high + spare)
+        runs: list[Run] = [(strip, graph.layers[0].key if len(graph.layers) == 1 else TEXT)]
+        if axis.cursor_s is not None:
+            runs = with_cell(runs, axis.column_of(axis.cursor_s, columns), ("│", ACCENT))
+        title = SHORT.get(graph.title, graph.title).partition(" · ")[0]
+        name: Run = (fit(title, SCALE) + " ", LABEL)
+        return Line.of(name, *runs, (f"{range_text(low, high):>{LEGEND + 1}}", LABEL))
+
+
+def _summed(layers: Sequence[Layer], axis: TimeAxis, columns: int) -> list[Value]:
+    """Return the sum of layers in each column; None where none has a value."""
+    parts = [spread_over(layer.values, layer.first_s, axis, columns) for layer in layers]
+    rows = ([value for value in row if value is not None] for row in zip(*parts, strict=True))
+    return [sum(row) if row else None for row in rows]
+
+
+def range_text(low: float, high: float) -> str:
+    """Return the range of a rate: ``187k–198k``; with one unit if that is too wide."""
+    (first, unit), (last, other) = iops_parts(low), iops_parts(high)
+    if not low or first + unit == last + other:
+        return f"{last}{other}" if low else f"0–{last}{other}"
+    whole = f"{first}{unit}–{last}{other}"
+    return whole if len(whole) <= LEGEND or unit != other else f"{first}–{last}{other}"
 
 
 def _title_runs(graph: Graph, *, first: bool) -> list[Run]:

@@ -483,7 +483,7 @@ class HeatPanel(Lines):
         after = sides[4] * (inner - SCALE - columns + 1) + sides[3]
         return Line.of(
             (sides[2] + sides[4] * (SCALE + 1), FAINT),
-            *self.axis.foot(columns, sides[4]),
+            *self.axis.foot(columns),
             (after, FAINT),
         )
 

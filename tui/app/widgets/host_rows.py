@@ -24,6 +24,7 @@ from tui.view.live_hosts import (
     HOSTS_A_PART,
     NO_FINDINGS,
     STATE_ORDER,
+    VERSUS,
     count_states,
     mark_of,
     message_of,
@@ -352,6 +353,11 @@ class HostCells:
         shows_figures = not self.blank and bool(self.shown.counted)
         return shows_figures and any(host.activity(self.now) == "running" for host in self.hosts)
 
+    @property
+    def compares(self) -> bool:
+        """Whether there are several hosts, whose median means something."""
+        return len(self.hosts) > 1
+
     # -- columns
 
     @property
@@ -406,10 +412,11 @@ class HostCells:
         return state_text(host, self.now), "bad" if host.state in BROKEN else LABEL
 
     def rate_columns(self) -> list[Column[HostView]]:
-        """Return the columns of deviation, rates and tail latency."""
+        """Return the columns of deviation (of several hosts), rates and tail latency."""
         return [
-            Column("median", self.share, 7, right=True),
-            Column(f"±{units.share(reach_of(self.widest))}", self.bar, 9, gap=1, drop=6),
+            *((Column(VERSUS, self.share, len(VERSUS) + 1, right=True),
+               Column(f"±{units.share(reach_of(self.widest))}", self.bar, 9, gap=1, drop=6))
+              if self.compares else ()),
             Column(self.shown.counted, lambda host: self.figure(host, iops(self.rate(host))),
                 max(5, len(self.shown.counted)),
                    right=True, order=lambda host: known(self.rate(host)), falling=True),

@@ -114,7 +114,7 @@ class HostStrip(Lines, can_focus=True):
             Line.of((sides[5] + " ", FAINT), *padded(row, inner), (" " + sides[5], FAINT))
             for row in body
         ]
-        foot = [(sides[2] + sides[4] * (2 + name), FAINT), *self.axis.foot(columns, sides[4])]
+        foot = [(sides[2] + sides[4] * (2 + name), FAINT), *self.axis.foot(columns)]
         return [self._head(sides, width), *framed, Line.of(*foot, (sides[4] + sides[3], FAINT))]
 
     def _pairs(self, lines: int) -> list[list[StripRow]]:

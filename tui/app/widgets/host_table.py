@@ -42,6 +42,7 @@ from tui.text.table import Column, table_line
 from tui.view.live_hosts import (
     BROKEN,
     NO_FINDINGS,
+    VERSUS,
     count_states,
 )
 
@@ -71,7 +72,7 @@ class HostTable(PickList["HostView"]):
     LONGEST_NAME: ClassVar[int] = 24
     LEADING: ClassVar[int] = 2  # columns of a broken host: mark and name
     headings_last = True
-    given_order = "median"  # "worst first" means deviation from the median
+    given_order = VERSUS  # "worst first" means deviation from the median
     waits_on_top = True
 
     cursor_s: int | None = None  # the second of the run under the cursor; None: now
