@@ -304,7 +304,7 @@ async def test_what_a_profile_destroys_is_marked_at_80_columns_too(home: Path) -
         await user.sees(lambda: any(line.split()[1:4] == marked for line in user.text.splitlines()))
 
 
-def entry(tag: str, headline: str, **known: bool) -> CatalogueEntry:
+def entry(tag: str, headline: str, **known: Any) -> CatalogueEntry:
     known = {"preset": True, **known}
     return CatalogueEntry(tag, "A title", Path(tag), tool="fio", headline=headline, **known)
 
