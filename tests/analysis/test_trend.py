@@ -127,7 +127,9 @@ def test_what_was_measured_otherwise_is_named_with_how_to_see_it() -> None:
     }
     (found,) = trends_of(runs, "test/p", setups_of=lambda run: look[run.run_id])
     text = "\n".join(plain_lines(others_lines([found], 80)))
-    assert "1 run to r000:" in text and "hosts h1, h2, here none" in text and "--like RUN" in text
+    assert (
+        "1 run, newest r000:" in text and "hosts h1, h2, here none" in text and "--like RUN" in text
+    )
     assert max(map(len, text.splitlines())) <= 80
 
 

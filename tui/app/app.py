@@ -197,7 +197,7 @@ class BenchtuiApp(AppShell):
     def open(self, name: str, *subject: object) -> None:
         """Show a new screen for a subject, such as a run or a file.
 
-        If the present screen of that name has unsaved changes, show that one instead.
+        If the existing screen of that name has unsaved changes, show that one instead.
         """
         before = self.steps.made.get(name)
         if before is None or not before.unsaved:
@@ -301,7 +301,7 @@ class BenchtuiApp(AppShell):
     # -- leaving
 
     async def action_quit(self) -> None:
-        """Quit. Ask first if input is unsaved, or the run on the screen is still running."""
+        """Quit. Ask first if input is unsaved, or if the run that Live shows is still running."""
         from tui.app.dialogs.confirm import Confirm
 
         if isinstance(self.screen, Confirm):
@@ -316,7 +316,10 @@ class BenchtuiApp(AppShell):
     # -- crashing: Textual 8.2.8 prints local variables, which may hold passwords
 
     def _handle_exception(self, error: Exception) -> None:
-        """Write the traceback to a private file, without values of variables; end with code 1."""
+        """Write the traceback to a private file, without values of variables; end with code 1.
+
+        Ignored are widgets not found while they or the app are being removed.
+        """
         cause = error.error if isinstance(error, WorkerFailed) else error
         if isinstance(cause, NoMatches) and (self._exit or not self.is_running or is_leaving()):
             # callbacks may outlive the widgets of what is being removed
@@ -410,7 +413,7 @@ def cut_off_text(count: int) -> str:
 
 
 async def leave(shell: AppShell) -> None:
-    """Leave the app. Ask first if the run on the screen is still running."""
+    """Leave the app. Ask first if the run that Live shows is still running."""
     run_dir = shell.live_run
     if run_dir is None or not await asyncio.to_thread(shell.run_is_alive, run_dir):
         shell.exit()

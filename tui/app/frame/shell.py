@@ -289,7 +289,7 @@ class AppShell(TypeAheadApp[None]):
     def open(self, name: str, *subject: object) -> None:
         """Show a new screen for a subject, such as a run or a file.
 
-        If the present screen of that name has unsaved changes, show that one instead.
+        If the existing screen of that name has unsaved changes, show that one instead.
         """
         raise NotImplementedError
 

@@ -137,7 +137,7 @@ class KeyBar(Bar):
         self.without: frozenset[str] = frozenset()
 
     def leave_out(self, *ids: str) -> None:
-        """Hide actions that are useless at present."""
+        """Hide actions that do not apply now."""
         if self.without != frozenset(ids):
             self.without = frozenset(ids)
             self.refresh()
@@ -225,7 +225,7 @@ class StepScreen(Screen[None]):
     """A screen. Derive, set `SCOPE`, and yield the widgets of the body from `compose_body`.
 
     Bindings, footer and help come from the registry by `SCOPE`. Override `action_back` to leave
-    something of the screen first (a filter, a field); by default it leads to the previous screen.
+    something of the screen first (a filter, a field); by default it shows the screen `back`.
     """
 
     SCOPE: ClassVar[str] = ""
@@ -364,7 +364,7 @@ class StepScreen(Screen[None]):
         self.refresh_chrome()
 
     def action_back(self) -> None:
-        """Show the previous screen."""
+        """Show the screen that Escape leads to."""
         self.shell.go_back()
 
 
@@ -483,7 +483,7 @@ class FilteredScreen(StepScreen):
         self.picklist.move_to(key)
 
     def action_back(self) -> None:
-        """Leave the text pane, or clear the filter, or show the previous screen."""
+        """Leave the text pane, or clear the filter, or show the screen that Escape leads to."""
         if isinstance(self.focused, TextPane):
             self.set_focus(self.picklist)
         elif self.filter.has_class("-shown"):

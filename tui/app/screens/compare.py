@@ -83,7 +83,7 @@ class CompareScreen(StepScreen):
 
     @property
     def searched(self) -> bool:
-        """Whether the runs are searches."""
+        """Whether any of the runs is a search."""
         return self.shown is not None and any(
             each.search is not None for each, _ in self.shown.found
         )

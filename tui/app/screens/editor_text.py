@@ -345,7 +345,7 @@ def base_of(catalogue: Catalogue, loaded: LoadedProfile) -> Profile | None:
 
 
 def first_place(text: str) -> tuple[int, int]:
-    """Return the initial cursor position: the first line that is not a comment."""
+    """Return the initial cursor position: the first line that is neither empty nor a comment."""
     lines = text.split("\n")
     return (
         next((index for index, line in enumerate(lines) if line and not line.startswith("#")), 0),
@@ -463,7 +463,7 @@ def from_base(profile: Profile, base: Profile, width: int) -> Iterator[Line]:
 
 
 def plain(profile: Profile) -> dict[str, Any]:
-    """Return the data of a profile without its name."""
+    """Return the data of a profile without name, version and base."""
     data = profile.model_dump(mode="json", by_alias=True, exclude_unset=True)
     return {key: value for key, value in data.items() if key not in EVERYWHERE}
 

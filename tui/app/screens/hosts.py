@@ -370,7 +370,7 @@ class HostsScreen(FilteredScreen):
             host for host in self.host_list.ticked_or_at(self.picklist.cursor_key) if host.has_key
         ]
         if not hosts:
-            self.notify("this machine has no host key")
+            self.notify("no host key to trust: these hosts are not reached over SSH")
         elif pinned := await ask_to_trust(self, [host.address for host in hosts]):
             self.check([host for host in hosts if host.name in pinned])
 

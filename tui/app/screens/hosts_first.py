@@ -53,7 +53,7 @@ def first_lines(width: int, room: int) -> list[Line]:
 
 @cache
 def preset_tags() -> list[str]:
-    """Return the tags of all presets, which their paths say."""
+    """Return the tags of all presets, except published results; a tag is the path of a file."""
     folder = presets_dir()
     found = (path.relative_to(folder) for path in folder.glob("*/*.yaml"))
     return sorted(str(path.with_suffix("")) for path in found if path.parts[0] != BASELINES)
@@ -79,7 +79,7 @@ def preset_lines(width: int, *, brief: bool) -> list[Line]:
 
 
 def what_now(width: int) -> list[Line]:
-    """Return what the user can do if there are no hosts."""
+    """Return what the user can do while this machine is the only host."""
     return [
         line
         for key, does in WHAT_NOW

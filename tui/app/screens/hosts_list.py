@@ -54,7 +54,7 @@ LESS_THAN_TRUST = frozenset({"hosts.new", "hosts.all", "hosts.sort"})
 
 
 class KnownHost(Struct, frozen=True):
-    """A host, and the file that lists it."""
+    """A host, and where it is listed."""
 
     address: HostAddress
     origin: str
@@ -190,8 +190,8 @@ class HostList:
         return [host for host in self.shown if host.group == group]
 
     def picked(self, what: str, key: str | None) -> list[KnownHost]:
-        """Return the hosts that an action applies to: the "row", its whole "group", or "all"
-        shown.
+        """Return the hosts that an action applies to: the "row", its whole "group", or "all" shown.
+        The row of a heading is its group.
         """
         if what == "all":
             return self.shown

@@ -164,7 +164,9 @@ class LiveScreen(WatchingScreen):
         return self.table
 
     def action_zoom(self) -> None:
-        """Maximize the heat map, then each graph, then restore the layout."""
+        """Maximize the heat map, then the strip of hosts if there is one, then each graph, then
+        restore the layout.
+        """
         order = [
             None,
             *(name for name in self.ZOOMS if name != "strip" or self.rooms.compares_hosts),
@@ -462,7 +464,8 @@ class RunPanels:
             )
 
     def show_operations(self, messages: int) -> int:
-        """Show the phases of an MPI benchmark, which has no samples, in place of graphs.
+        """Show the phases of an MPI benchmark, which has no samples, in place of graphs; for a run
+        that measured nothing, its plan.
 
         `messages`: height of the message log. Returns the height used.
         """

@@ -1,4 +1,4 @@
-"""Details of one host on Live, and the keys in its footer."""
+"""Details of one host on Live, the keys in the footer, and the plan of a run without load."""
 
 from __future__ import annotations
 

@@ -121,7 +121,8 @@ class LiveFeed(Feed):
     def position(self) -> float:
         """Seconds since the start of the run by this machine's clock.
 
-        After the run, it is the time of the last event.
+        After the run, without an engine and before the first event, it is the time of the last
+        event.
         """
         state = self.state
         if state.ended or self.gone or not state.utc:

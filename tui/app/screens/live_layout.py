@@ -72,7 +72,7 @@ def curve_lines(room: int, least: int, others: int, hosts: int) -> int:
 class Shown:
     """What shares the lines: hosts, graphs, heat map.
 
-    `hosts`: rows for all of them; `least_hosts`: rows if unremarkable ones are folded.
+    `hosts`: rows for all of them; `least_hosts`: rows if unremarkable ones are collapsed.
     """
 
     hosts: int
@@ -112,7 +112,7 @@ def with_tiles(room: int, shared: Rooms, smaller: Rooms, least_hosts: int) -> Ro
     """Return the heights with tiles, if only graphs and heat map must shrink for them.
 
     Otherwise return the heights without tiles (`shared`). `smaller`: heights in the lines that
-    tiles leave. `least_hosts`: rows if unremarkable hosts are folded, as they may be on short
+    tiles leave. `least_hosts`: rows if unremarkable hosts are collapsed, as they may be on short
     terminals.
     """
     hosts = room - shared.graphs - shared.heat - shared.pulse
@@ -129,7 +129,7 @@ def with_tiles_if(tiles: bool, room: int, shared: Callable[..., Rooms], least_ho
     """Return the heights in `room` lines, with tiles if `tiles` is true and they fit.
 
     `shared` returns the heights for a number of lines. `least_hosts`: rows if unremarkable hosts
-    are folded.
+    are collapsed.
     """
     rooms = shared(room)
     if not tiles:
@@ -195,7 +195,8 @@ class PanelRooms:
     def share_room(self, others: int) -> None:
         """Divide the lines among graphs, heat map and hosts.
 
-        Panels that do not fit are shortened, hosts are folded. `others`: lines of all other panels.
+        Panels that do not fit are shortened, hosts are collapsed. `others`: lines of all other
+        panels.
         """
         height = self.screen.size.height
         sampled = not self.screen.has_class("-operations")
@@ -270,7 +271,8 @@ class PanelRooms:
     def left_out(self, away: set[str], *, tiles: bool) -> set[str]:
         """Return the panels to leave out of the row of graphs.
 
-        These are the strip of hosts, or bandwidth and latency, which the tiles show too.
+        These are the strip of hosts, or bandwidth and latency, which the tiles show too; none if
+        all fit.
         """
         if not self.compares_hosts or self.look.is_prepared or self.screen.size.width < LEAST_STRIP:
             return {"strip"}

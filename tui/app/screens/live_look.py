@@ -266,7 +266,9 @@ class HeatMap:
             self.screen.notify("the heat map is not shown")
             return
         if not self.by_host and self.screen.table.cursor_key not in self.screen.feed.state.hosts:
-            self.screen.notify("no host under the cursor: press Enter to expand folded hosts")
+            self.screen.notify(
+                "no host under the cursor: press Enter to expand the collapsed hosts"
+            )
             return
         if len(self.screen.feed.state.hosts) < 2:
             self.screen.notify("this run has one host")
@@ -402,7 +404,7 @@ class PointsPanels:
     def next_size(self) -> None:
         """Give the matrix the lines of the hosts, then none, then both their share again."""
         if self.matrix.plan is None:
-            self.screen.notify("this run has one measurement: there is no matrix")
+            self.screen.notify("this run has no matrix")
             return
         self.matrix_size = NEXT_SIZE[self.matrix_size]
         self.screen.set_class(self.matrix_size == "most", "-matrix")

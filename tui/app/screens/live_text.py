@@ -423,7 +423,7 @@ def telemetry_texts(
 ) -> Iterator[tuple[str, str]]:
     """Yield label and text of a host's telemetry: CPU, busiest core, load, NIC, disk, groups.
 
-    `second`: second of the run; None for now.
+    `second`: second of the run; None for now, which has no telemetry once the run has ended.
     """
     step = state.steps.get(state.step) if state.step is not None else None
     seen = step.telemetry.get(host) if step is not None else None
@@ -468,10 +468,11 @@ def percentiles(
     *,
     counted: bool = False,
 ) -> tuple[str, list[PercentileRow]]:
-    """Return the heading, and two rows per direction: last interval, measurement so far.
+    """Return the heading, and up to two rows per direction: last interval, measurement so far.
 
-    If the axis has a cursor, the second under it (from `heat`) replaces the last interval.
-    `counted`: operations on files are counted. With several directions, rows have their names.
+    If the axis has a cursor, the second under it (from `heat`) replaces the last interval. After
+    the load there is one row per direction. `counted`: operations on files are counted. With
+    several directions, rows have their names.
     """
     rows: list[PercentileRow] = []
     for name in subject.waits:

@@ -203,9 +203,9 @@ class WatchingScreen(FilteredScreen):
         return self.display and not self.paused
 
     def switch_when_over(self) -> None:
-        """Show the result of a run that completed while watched.
+        """Show the result of a run that completed while watched, 3 s after its end.
 
-        Does nothing if the user has pressed a key.
+        Stays on this screen if the user has pressed a key since, or is looking at another one.
         """
         state = self.feed.state
         if self.feed.replay or not state.ended or self.began_over is not False:
@@ -229,7 +229,7 @@ class WatchingScreen(FilteredScreen):
         return "runs" if self.feed.replay else super().back
 
     def on_key(self, _: events.Key) -> None:
-        """Remember that the user is active."""
+        """Remember that a key was pressed after the run had ended."""
         self.touched = self.touched or self.ended_at is not None
 
     @on(events.Resize)
@@ -371,8 +371,8 @@ class Rest:
             gc.freeze()
 
     def leave(self, state: RunState, *, anew: bool) -> None:
-        """Exclude everything that exists, if the journal was read again or all hosts of a load
-        reported.
+        """Exclude everything that exists, once per measurement: when the journal was read again, or
+        the load has figures of three seconds.
         """
         current, span = state.current, state.current.whole.span
         if self.measurement is current:

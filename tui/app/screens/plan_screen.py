@@ -47,7 +47,7 @@ EARLY = "plan just changed: press Enter again"
 
 
 def unready(answers: Sequence[HostReadiness]) -> str:
-    """Return how many hosts are not ready, for the line that says "Enter".
+    """Return how many hosts are not ready, for the launch line.
 
     Empty if all are ready, or none was asked.
     """

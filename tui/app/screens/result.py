@@ -286,7 +286,7 @@ class ResultScreen(StepScreen):
     def action_matrix(self) -> None:
         """Switch between the matrix and one of its steps."""
         if self.page is None or self.page.matrix is None:
-            self.notify("this run has one measurement: there is no matrix")
+            self.notify("this run has no matrix")
         elif self.page.inside:
             self.show_matrix(self.page)
         else:

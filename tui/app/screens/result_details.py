@@ -163,7 +163,9 @@ def hosts_lines(page: Page, width: int, _: int) -> list[Line]:
 
 
 def rows_of(page: Page, spread: HostSpread) -> list[HostResultRow]:
-    """Return the rows of the Hosts tab, stragglers first, then by distance from the median."""
+    """Return the rows of the Hosts tab: from three hosts on, stragglers first, then by distance
+    from the median.
+    """
     step = page.shown_step
     kind = page.record.latency_kind_of(step) if step is not None else "clat"
     far = sorted(

@@ -76,7 +76,7 @@ def matrix_of(
 ) -> Matrix | None:
     """Return the matrix of a run; None if it has none.
 
-    By default the cursor is on the best point.
+    By default the cursor is on the point of the headline.
     """
     if record.matrix is None or not any(step.cell for step in record.steps):
         return None
@@ -310,7 +310,7 @@ class Page:
     def with_metric(self, metric: ChartMetric) -> Page:
         """Return the page with a metric drawn over time, or shown in the cells.
 
-        The same metric again restores the headline.
+        In the cells, the same metric again restores the headline.
         """
         at = self.shown_matrix
         if at is None:

@@ -179,9 +179,9 @@ def measured_text(page: Page) -> str:
 
 
 def objection_counts(page: Page, width: int) -> list[Line]:
-    """Return how many objections stand.
+    """Return the numbers of objections by answer.
 
-    Empty if the record does not say which checks ran.
+    Empty if the record does not say which checks ran, or nothing was measured.
     """
     from tui.view.objections import counts_runs
 
@@ -243,8 +243,8 @@ def job_lines(page: Page, width: int) -> list[Line]:
 def step_notes(page: Page, step: StepRecord, kind: str) -> list[Line]:
     """Return notes on the figures of a step.
 
-    They mention short measurements, hosts that measured only part of the time, and figures rebuilt
-    from samples.
+    They are about a short measurement, bucket error, submission wait, the rate while all hosts
+    measured, the names of requests, and figures rebuilt from samples.
     """
     from tui.record.headline import is_short, length_text
     from tui.record.step import measured_s

@@ -59,7 +59,8 @@ def launch_line(plan: Plan, ahead: LayoutAhead = NOTHING_KNOWN) -> str:
     if plan.search is not None:
         bounds = time_bounds(plan)
         most = f", up to {time_text(bounds[1])}" if bounds is not None else ""
-        return f"searches on {hosts}, at most {points_planned(plan.search)} points{most}"
+        points = units.plural(points_planned(plan.search), "point")
+        return f"searches on {hosts}, at most {points}{most}"
     steps = "" if len(plan.steps) == 1 else f", {len(plan.steps)} steps"
     writing = writing_time_text(plan, ahead)
     takes = load_and_writing(plan, ahead) + (f" ({writing})" if writing else "")

@@ -52,7 +52,7 @@ def measured_lines(page: Page, width: int, height: int) -> list[Line]:
 def course_lines(page: Page, width: int, height: int) -> list[Line]:
     """Return the headline's metric over time and, if both charts fit, latency below it.
 
-    Empty for several steps, or without samples.
+    Empty for a search or a matrix, or without samples.
     """
     step = page.shown_step
     if (

@@ -180,7 +180,7 @@ async def run_preflight(
 
 
 class AtLogout:
-    """Warnings about what a logout would do to a run that is not started yet.
+    """Warnings about what a logout would do to a run that has not started yet.
 
     `lines`: warnings for the hosts examined last.
     """

@@ -50,7 +50,7 @@ def perform(name: str, screen: StepScreen) -> None:
 
 
 def is_ours(screen: StepScreen, run_dir: Path, *, hosts: bool = False) -> bool:
-    """Return whether a run may be changed or, with `hosts`, run on its hosts.
+    """Return whether a run may be changed or, with `hosts`, whether commands may use its hosts.
 
     Says why if not.
     """

@@ -311,7 +311,7 @@ class Form(VerticalScroll, can_focus=False):
 class PlanForm(Form):
     """The parameters of a plan.
 
-    The key after the last field leads to the first: outside of the form letters are commands.
+    Tab goes round: outside of the form, letters are commands.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [

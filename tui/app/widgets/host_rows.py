@@ -173,7 +173,7 @@ SOMETIMES: Mapping[str, Callable[[HostTelemetry], object]] = {
 
 
 def folded_runs(hosts: Sequence[HostView], cells: HostCells) -> list[Run]:
-    """Return the text for folded hosts: number, deviation, worst tail, CPU."""
+    """Return the text for collapsed hosts: number, deviation, worst tail, CPU."""
     count = f"{plural(len(hosts), 'host')} "
     if cells.spread.middle is None or not hosts:
         return [(" ", TEXT), (" " + count, TEXT), (count_states(hosts, cells.now), LABEL)]

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 RESORT_S = 5.0  # rows that swap places every second are unreadable
 LEAST_FOLDED = 3  # folding fewer saves no lines
 HEADING = 2  # its lines, if they fit
-LEAST_RUNS = 3  # least parts of the line for folded hosts: mark, count, median
+LEAST_RUNS = 3  # least parts of the line for collapsed hosts: mark, count, median
 FOLD = "\0fold"  # cannot be a host name
 NOBODY = "\0nobody"
 VIEWS = ("fit", "all", "bad")
@@ -62,7 +62,7 @@ VIEWS = ("fit", "all", "bad")
 class HostTable(PickList["HostView"]):
     """The hosts of a run, a row each, worst first. The cursor stays on its host.
 
-    `view`: "fit" folds unremarkable hosts into a line if not all fit, "all" never folds, "bad"
+    `view`: "fit" collapses unremarkable hosts into a line if not all fit, "all" never, "bad"
     always.
     """
 
@@ -207,7 +207,7 @@ class HostTable(PickList["HostView"]):
         ]
 
     def next_view(self) -> str:
-        """Switch to the next way of folding, and return it."""
+        """Switch to the next way of collapsing hosts, and return it."""
         self.view = VIEWS[(VIEWS.index(self.view) + 1) % len(VIEWS)]
         return self.view
 
@@ -290,7 +290,7 @@ class HostTable(PickList["HostView"]):
         return Line.of(*lead.runs, ("  " + fit(text, width - lead.width - 4), "bad"), fill=fill)
 
     def heading_line(self, row: Heading, width: int, fill: str) -> Line:
-        """Return the line for the folded hosts: deviation, worst tail, CPU."""
+        """Return the line for the collapsed hosts: deviation, worst tail, CPU."""
         if row.key == NOBODY:
             return Line.of(
                 *clip([("  no host matches: Esc clears the filter", LABEL)], width), fill=fill

@@ -152,7 +152,7 @@ class RunHeader(Lines):
 
 
 class Banner(Lines):
-    """How the run ended, its problems, and the next key; hidden while empty."""
+    """Lines about a run, such as how it ended, its problems, its health; hidden while empty."""
 
     DEFAULT_CSS = """
     Banner { height: 0; display: none; padding: 0 1; margin: 0 0; background: $surface; }
@@ -213,7 +213,7 @@ class HostFactsBar(Lines):
         return 2 + len(self.more) if self.host else 0
 
     def build(self, width: int, height: int) -> list[Line]:  # noqa: ARG002
-        """Return name and state, then the facts that fit."""
+        """Return name and state, the facts that fit, then further lines."""
         keys: list[Run] = [
             ("i", "accent"),
             (" details  ", LABEL),
@@ -486,7 +486,7 @@ class MessageLog(Lines, can_focus=True):
 
 
 class OperationsPanel(Lines):
-    """Shows the operations of a metadata benchmark, as lines built for the current width."""
+    """Shows lines built for the current width: operations of a metadata benchmark, or a plan."""
 
     DEFAULT_CSS = "OperationsPanel { height: auto; padding: 0 1; display: none; }"
 

@@ -54,7 +54,7 @@ class SearchPanel(Lines):
         self.view: SearchView | None = None
 
     def show(self, view: SearchView) -> None:
-        """Show the present state of the search."""
+        """Show the current state of the search."""
         self.view = view
         self.update_lines()
 
