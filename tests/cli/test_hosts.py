@@ -315,7 +315,7 @@ def test_check_tells_which_mpi_there_is_and_whether_a_program_over_all_hosts_cou
     seen = {"h1": {"mdtest": facts(program=str(found))}, "h2": {"mdtest": facts()}, "h3": {}}
     told = mpi_hosts.notes(seen)
     assert told["h1"][-1] == f"mdtest: {mpi_hosts.LEFT_TO_TRIAL}"
-    assert "mdtest: mdtest not found for me" in told["h2"]
+    assert "mdtest: mdtest not found by me" in told["h2"]
     assert told["h3"] == []
     assert mpi_hosts.notes({"h2": seen["h2"]}) == {"h2": []}, "nobody asked for it"
     assert mpi_hosts.facts_of(seen["h1"])["mpi"] == "MPICH 4.0.2"

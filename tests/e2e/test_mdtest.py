@@ -360,7 +360,7 @@ def test_a_missing_mdtest_and_a_missing_directory_are_reported_in_the_same_try(
     for host in record["hosts"]:
         missing, where = [each["message"] for each in host["problems"]]
         assert missing == f"directory {target} does not exist"
-        assert where.startswith(f"{program} not found for ") and "--set program=PATH" in where
+        assert where.startswith(f"{program} not found by ") and "--set program=PATH" in where
 
 
 # -- hosts of their own

@@ -83,7 +83,7 @@ def test_when_nothing_would_be_left_nothing_is_left_out(
         home, "run", "weka/mdtest", "--hosts", "h1", "--ssh-config", lab.ssh_config, "--yes", *given
     )
     assert done.returncode == 3
-    assert "/nowhere/mdtest not found for" in " ".join((done.stdout + done.stderr).split())
+    assert "/nowhere/mdtest not found by" in " ".join((done.stdout + done.stderr).split())
 
 
 @pytest.mark.e2e

@@ -160,7 +160,7 @@ async def test_a_host_that_was_lost_and_is_back_keeps_what_it_measured_until_it_
         end = await execute(run.ctx)
     assert "host-lost" in run.codes("h1")
     assert (
-        f"results of h1 are incomplete: when reachable again, use benchtui runs recover {run.ctx.run_id}"
+        f"results of h1 are incomplete; once reachable, collect the rest: benchtui runs recover {run.ctx.run_id}"
         in end.reason
     )
     assert not [text for text in warnings(run, "h1") if "may remain" in text]

@@ -82,7 +82,7 @@ def test_alike_hosts_are_fine() -> None:
         (
             facts(2, program=""),
             "mdtest-missing",
-            "mdtest not found for me",
+            "mdtest not found by me",
         ),
         (facts(2, program="", not_executable="/x"), "mdtest-unusable", "not executable"),
         (

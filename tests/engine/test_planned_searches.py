@@ -106,7 +106,7 @@ REFUSED = [
     (
         "my/wide",
         SearchChoice(over={"rate": (), "hosts": (1, 5, 6)}),
-        "--over hosts=5,6: 4 hosts were chosen",
+        "--over hosts=5,6: only 4 hosts were chosen",
     ),
     (
         "my/wide",
@@ -121,7 +121,7 @@ REFUSED = [
     (
         "my/wide",
         SearchChoice("scaling", most_point_s=60.0),
-        "--most: not for scaling, where every point lasts --point",
+        "--most does not apply to scaling: --point sets the time of every point",
     ),
     ("my/thinking", SearchChoice("curve"), "already limited by thinktime"),
 ]
@@ -247,7 +247,9 @@ def test_numbers_of_hosts_are_those_that_were_given_and_those_of_a_profile_that_
     assert over(plan(catalogue, "demo/quick", SearchChoice("scaling"))) == {HOSTS: (1, 2, 4)}
     wide = plan(catalogue, "my/wide", SearchChoice())
     assert over(wide) == {"rate": (), HOSTS: (1, 2)}
-    assert wide.caveats == ["hosts 8 of the profile: excluded, because 4 are chosen"]
+    assert wide.caveats == [
+        "host counts 8 of the profile: skipped, because only 4 hosts are chosen"
+    ]
 
 
 def test_what_a_search_sets_itself_is_reported_once_before_it_starts(catalogue: Catalogue) -> None:

@@ -97,7 +97,7 @@ def test_cleanup_follows_the_profile_unless_chosen() -> None:
         ({"overrides": {"runtime": "0"}}, "must be greater than 0"),
         (
             {"search": SearchChoice("capacity", ("write.p99<5ms",))},
-            "limit 'write.p99<5ms': .* has no write: its jobs do read",
+            "limit 'write.p99<5ms': .* does no write; its jobs do read",
         ),
     ],
 )

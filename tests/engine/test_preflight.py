@@ -145,4 +145,7 @@ def test_what_ended_runs_left_is_reported_but_not_the_ended_steps_of_one_that_co
         for n, alive in enumerate(dirs[run])
     ]
     tell_leftovers(session, tasks)
-    assert said == ["leftovers under /tmp from is-over: benchtui runs recover, or hosts sweep"]
+    assert said == [
+        "leftovers under /tmp from is-over; to collect them: benchtui runs recover;"
+        " to remove them: benchtui hosts sweep"
+    ]

@@ -101,7 +101,7 @@ def test_what_an_unreachable_host_measured_is_collected_once_it_is_back(
     proxied_lab.proxies["h2"].refuse()
     first, _ = recovered(run)
     seconds = sum(each.host == "h2" for each in run.of_type(TelemetrySample))
-    again = f"results of h2 are incomplete: when reachable again, use benchtui runs recover {run.run_id}"
+    again = f"results of h2 are incomplete; once reachable, collect the rest: benchtui runs recover {run.run_id}"
     assert first["state"] == "partial" and again in first["reason"]
     still, _ = recovered(run)
     assert again in still["reason"] and reads_of(still, "h2") == reads_of(first, "h2")

@@ -212,7 +212,7 @@ class EngineAsker:
 def take_link() -> socket.socket:
     """Return the socket on standard input and hide it from child processes.
 
-    It carries secrets, so this process also disables core files.
+    The socket carries secrets, so this process also disables its core files.
     """
     link = socket.socket(fileno=os.dup(0))  # dup: closed on exec
     null = os.open(os.devnull, os.O_RDONLY)

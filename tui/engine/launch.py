@@ -82,7 +82,7 @@ def check_room(directory: Path) -> None:
     if free < ROOM_BYTES:
         raise BenchtuiError(
             Problem(
-                f"{units.size(free)} free: a run needs {units.size(ROOM_BYTES)}",
+                f"only {units.size(free)} free; a run needs {units.size(ROOM_BYTES)}",
                 file=str(directory),
             )
         )
@@ -121,7 +121,7 @@ def spawn_asking(run_dir: Path, mode: EngineMode = "start") -> Questions:
 def spawn_engine(
     run_dir: Path, mode: EngineMode = "start", link: socket.socket | None = None
 ) -> None:
-    """Start the engine of an existing run directory and record its pid at once.
+    """Start the engine of an existing run directory; for a new run, record its pid at once.
 
     Python starts slowly on a busy machine, and the engine must not look dead meanwhile. `link`
     carries questions for secrets; without it, hosts that need a secret are refused.
@@ -190,7 +190,7 @@ def await_resumed(run_dir: Path, end: int) -> None:
 
 
 def resume_mode(run_dir: Path, *, failed: bool, running: bool) -> tuple[EngineMode, int]:
-    """Return the mode in which to resume a run, and the number of missing steps.
+    """Return the mode in which to resume a run, and the number of steps that it will run.
 
     Raises UsageError if the run is running, or there is nothing to resume.
     """
@@ -205,7 +205,7 @@ def resume_mode(run_dir: Path, *, failed: bool, running: bool) -> tuple[EngineMo
         return ("resume-failed" if failed else "resume"), count
     broken = len(history.missing(plan, failed=True))
     hint = (
-        f"; {broken} ended with errors: use --failed to repeat them"
+        f"; {units.plural(broken, 'step')} ended with errors: use --failed to repeat"
         if broken and not failed
         else ""
     )

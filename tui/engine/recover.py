@@ -39,8 +39,8 @@ LOAD = re.compile(r"(?P<step>\d+)\.(?P<phase>measure|layout)(?:\.(?P<attempt>\d+
 
 
 async def find_loads(ctx: RunContext, history: History) -> None:
-    """Find loads of unfinished steps on the hosts, and journal those missing from a damaged
-    journal.
+    """If the journal is damaged, find loads of unfinished steps on the hosts, and journal those
+    that it does not contain.
     """
     if history.seen.started is not None and not history.seen.unreadable:
         return
@@ -260,8 +260,8 @@ def cut_short(ctx: RunContext, rest: list[Step]) -> RunEnded:
     if ctx.plan.search is not None:
         planned = points_planned(ctx.plan.search)
         reason = (
-            f"{len(ctx.search.points)} of at most {planned} points measured; continue with runs"
-            " resume, or u on Runs"
+            f"{len(ctx.search.points)} of at most {planned} points measured; to continue:"
+            f" benchtui runs resume {ctx.run_id}, or u on Runs"
         )
     reason = not_filled(ctx, rest[0]) or reason
     return ended(

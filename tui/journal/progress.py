@@ -190,7 +190,7 @@ class MetadataView(Struct):
 
     def progress(self, now_t: float) -> tuple[float, float] | None:
         """Return the completed share and the seconds left, based on the previous iteration; None in
-        the first one.
+        the first iteration and at the end.
         """
         ahead = self.ahead(now_t)
         if not ahead:

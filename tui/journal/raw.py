@@ -110,7 +110,7 @@ class RawFile:
     def write(self, data: bytes) -> None:
         """Write bytes, which can be read from the file on return.
 
-        Raises OSError if there is no journal.
+        A failure fails the journal; without one, raises OSError.
         """
         self.offset += len(data)
         self._try(lambda: self._write(data))

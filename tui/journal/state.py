@@ -157,10 +157,9 @@ def silent_text(host: HostView, now_t: float) -> str:
 
 
 def silent_hosts_text(hosts: Iterable[HostView], now_t: float) -> str:
-    """Return the silent hosts as text: ``h7: silent for 18 s``; for several hosts, the longest
-    time.
+    """Return the silent hosts as text: ``h7 silent for 18 s``, ``2 hosts silent for 20 s: h7, h8``.
 
-    Empty if there are none.
+    The time is the longest. Empty if there are none.
     """
     silent = sorted(
         (host for host in hosts if host.activity(now_t) == "silent"),
@@ -337,12 +336,12 @@ class RunState:
 
     @property
     def profile(self) -> str:
-        """Tag of the run's profile."""
+        """Tag of the run's profile; empty before the run's first event."""
         return self.started.profile if self.started is not None else ""
 
     @property
     def utc(self) -> str:
-        """Start time, as given in the first event."""
+        """Start time, as given in the first event; empty before it."""
         return self.started.utc if self.started is not None else ""
 
     @property

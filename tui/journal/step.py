@@ -85,8 +85,8 @@ class StepState(Struct):
     """State of one step: missing (not begun), running, done, failed (with errors), cut (stopped),
     skipped.
 
-    `commands` are all commands started, `ended` the ends of loads, `released` the hosts that
-    measured.
+    `commands` are all commands started, `ended` the ends of loads, `released` the hosts whose load
+    was released.
     """
 
     index: int

@@ -64,7 +64,7 @@ def survey(journal: Path) -> Survey:
 
 
 def survey_of(events: Iterable[JournalEvent]) -> Survey:
-    """Return the survey of these events; stamps suffice for samples."""
+    """Return the survey of these events, read with `stamps=True`."""
     state, arrivals = RunState(), _Arrivals()
     for event in events:
         fold(state, event)

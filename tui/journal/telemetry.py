@@ -69,8 +69,8 @@ class HostTelemetry(Struct):
             del each[:-KEPT_S]
 
     def at(self, second: int) -> HostTelemetry:
-        """Return the telemetry in a second of the run: from the interval containing its
-        middle.
+        """Return this telemetry with the interval that contains the middle of a second of the run
+        as the current one; with none if no interval contains it.
         """
         middle = second + 0.5
         place = bisect_left(self.end_t, middle)
@@ -78,13 +78,13 @@ class HostTelemetry(Struct):
         return replace(self, place=place if held else None)
 
     def newest(self, name: str) -> float | None:
-        """Return the newest value of a column; None if unknown."""
+        """Return a column's value in the current interval; None if unknown."""
         values = self.columns.get(name)
         return _known(values[self.place]) if values and self.place is not None else None
 
     @property
     def newest_t(self) -> float | None:
-        """End of the newest interval in run time; None if there is none."""
+        """End of the current interval in run time; None if there is none."""
         return self.end_t[self.place] if self.end_t and self.place is not None else None
 
     @property

@@ -247,10 +247,7 @@ class DirectionView(ABC):
 
     @property
     def interval_percentiles(self) -> dict[str, int | None]:
-        """Shown percentiles and maximum of the last interval, in ns.
-
-        Max is the middle of the highest bucket. None without I/O.
-        """
+        """Shown percentiles and maximum of the last interval, as `percentiles_in` returns them."""
         return self._cached(
             "interval",
             self._current_version(),
@@ -288,9 +285,9 @@ class DirectionView(ABC):
         )
 
     def percentiles_in(self, buckets: Buckets) -> dict[str, int | None]:
-        """Return the shown percentiles and the maximum of these buckets, in ns.
+        """Return the shown percentiles and the maximum of these buckets, in ns; None without I/O.
 
-        Max is the middle of the highest bucket. None without I/O.
+        Max is the middle of the highest bucket, but not above the exact maximum so far.
         """
         if not buckets.idx:
             return dict(UNKNOWN_PERCENTILES)

@@ -1,9 +1,9 @@
-"""Writer of a run's journal, the append-only source of truth of a run.
+"""Writer of a run's journal, the append-only source of truth for a run.
 
 An event is in the file when `append` returns, so it survives this process. It survives a crash of
 this machine once it is synced: a thread does that once a second and at the end of each phase, and
-`settled` waits for it. The engine waits before GO, before it lays out files, and before it lets
-hosts remove their spools.
+`settled` waits for it. The engine waits before it releases a load, before it lays out files, and
+before it lets hosts remove their spools.
 """
 
 from __future__ import annotations
@@ -213,8 +213,8 @@ def _sync(journal: int, files: Sequence[Path]) -> None:
 def append_events(run_dir: Path, events: Sequence[Event], now: datetime | None = None) -> None:
     """Append to the journal of a run without an engine; times count from the start of the run.
 
-    An incomplete last line is removed. Raises BenchtuiError if the journal is missing or does not
-    contain the start time.
+    An incomplete last line is removed. Raises BenchtuiError if the journal cannot be written or
+    does not contain the start time.
     """
     path = run_dir / JOURNAL_FILE
     try:

@@ -20,7 +20,9 @@ def vain_axes(steps: Sequence[Step], names: Iterable[str]) -> list[str]:
 
 
 def same_over(steps: Sequence[Step], name: str, load: Load | None = None) -> bool:
-    """Return whether some points differ only in this parameter, and all of those have one load."""
+    """Return whether some points differ only in this parameter, and all such points have equal
+    loads.
+    """
     groups: dict[object, dict[object, list[Step]]] = {}
     for step in steps:
         if name in step.point:

@@ -125,7 +125,7 @@ class HostClock(Event, tag="host_clock"):
 class RunResumed(Event, tag="run_resumed"):
     """Another engine took over, `gap_s` seconds after the last event of the dead one.
 
-    `going_on`: it measures missing steps, instead of only collecting what is left.
+    `going_on`: the new engine measures missing steps, instead of only collecting what is left.
     """
 
     utc: str
@@ -160,7 +160,7 @@ class StepStarted(Event, tag="step_started"):
 class StepEnded(Event, tag="step_ended"):
     """A step ended.
 
-    `cut`: it was stopped early; with `ok`, it is a point of a search whose verdict was certain.
+    `cut`: stopped early; with `ok`, this is a point of a search whose verdict was certain.
     `skipped`: not run, because the figure was already known well enough.
     """
 

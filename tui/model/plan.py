@@ -114,9 +114,7 @@ class Headline(Struct, frozen=True, omit_defaults=True):
 
 
 class Until(Struct, frozen=True):
-    """Rule that ends repetitions: the 95 % confidence interval of the mean is within ±`width` of
-    it, a share.
-    """
+    """Rule that ends repetitions: the 95 % confidence interval is within ±`width` of the mean."""
 
     width: float
     least: int
@@ -396,7 +394,9 @@ class Step(Struct, omit_defaults=True):
 
     @property
     def expected_s(self) -> float | None:
-        """Seconds from the start of the load to its end; None if it is not bounded by time."""
+        """Seconds from the release of the load to the end of the measurement; None if the step is
+        not bounded by time.
+        """
         return None if self.runtime_s is None else self.startdelay_s + self.ramp_s + self.runtime_s
 
 

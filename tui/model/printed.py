@@ -99,7 +99,7 @@ def _number(text: str) -> float:
 
 
 def or_in(quantity: Quantity, other: str) -> Quantity:
-    """Return a figure with limits that cover its printed unit and `other`; its value stays."""
+    """Return a figure whose limits cover its printed unit and `other`; its value is unchanged."""
     match = _PRINTED.fullmatch(quantity.printed)
     units = UNITS[quantity.unit]
     if match is None or match[4] not in units or other not in units:

@@ -68,10 +68,10 @@ class HostTimingRecord(RecordPart):
         description="last known end of the measured load, seconds from created_utc"
     )
     start_uncertainty_s: float = Field(
-        description="uncertainty of the start printed by the tool, on the host's clock"
+        description="uncertainty of start_s, without that of the host's clock"
     )
     end_uncertainty_s: float = Field(
-        description="uncertainty of the end printed by the tool, on the host's clock"
+        description="uncertainty of end_s, without that of the host's clock"
     )
     clock_uncertainty_s: float | None = Field(
         None,

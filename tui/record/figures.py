@@ -36,7 +36,7 @@ WHOLE_S = 0.9  # a second with less coverage than this is unknown
 
 
 def series_record(measurement: Measurement) -> SeriesRecord | None:
-    """Return the time series of a measurement, cluster first; None without samples.
+    """Return the time series of a measurement, all hosts together first; None without samples.
 
     Seconds that are only partly covered are unknown, because load ramps up and down at the edges.
     """

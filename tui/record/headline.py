@@ -264,7 +264,9 @@ def _row(name: str, each: OperationRecord, values: Sequence[float | None], wide:
 
 
 def meanings(metadata: MetadataRecord) -> dict[str, str]:
-    """Return what max and min, and the latencies, of an MPI benchmark mean; empty if unknown."""
+    """Return the meaning of max and min (`meaning`), and of the latencies (`latency_meaning`), in
+    an MPI benchmark; empty texts if unknown.
+    """
     found = {"meaning": metadata.meaning or "", "latency_meaning": metadata.latency_meaning or ""}
     tool, parts = workloads.find(metadata.tool), metadata.operations.values()
     if tool is None:
@@ -291,7 +293,7 @@ def metadata_notes(metadata: MetadataRecord) -> list[str]:
     version = (
         f"{metadata.tool} {metadata.version}"
         if metadata.version
-        else f"{metadata.tool} of unknown version"
+        else f"{metadata.tool} (version unknown)"
     )
     nodes = f" on {units.plural(metadata.nodes, 'node')}" if metadata.nodes else ""
     ranks = units.plural(metadata.tasks, "rank") if metadata.tasks else "an unknown number of ranks"

@@ -57,7 +57,7 @@ def _still_gains(points: Sequence[Point], index: int) -> bool:
 
 
 def efficiency(points: Sequence[Point]) -> list[float]:
-    """Return the scaling efficiency of each point: its value divided by linear growth from the
+    """Return the scaling efficiency of each point: its value divided by linear scaling from the
     lowest x.
     """
     if not points or points[0][1] <= 0:
@@ -280,7 +280,7 @@ def knees_over(cells: Sequence[Cell], axes: Sequence[str], axis: str) -> Iterato
 
 
 def scaling_of(cells: Sequence[Cell], axes: Sequence[str]) -> dict[str, float]:
-    """Return the scaling efficiency by cell: its figure relative to linear growth from the fewest
+    """Return the scaling efficiency by cell: its figure relative to linear scaling from the fewest
     hosts.
 
     Empty without an axis over hosts, or if a smaller figure is better.

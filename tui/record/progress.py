@@ -409,8 +409,8 @@ def headline_value(plan: Plan, state: RunState, step: Step) -> float | None:
 
 
 def operation_rate(state: RunState, index: int, headline: Headline) -> float | None:
-    """Return an operation's mean rate, as printed by the MPI program or from its iterations; None
-    if unknown.
+    """Return an operation's mean rate or bandwidth, as the headline asks, as printed by the MPI
+    program or from its iterations; None if unknown.
     """
     view = state.at_step(index).metadata
     operations = (

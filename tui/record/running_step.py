@@ -383,7 +383,7 @@ class RunningStep:
         )
 
     def recent(self, state: RunState, record: StepRecord) -> StepRecord:
-        """Return the record with figures and telemetry of the last seconds only."""
+        """Return the record with figures and telemetry of the last LATELY_S seconds only."""
         start_s, results = state.clock.now - LATELY_S, ResultsRecord()
         if record.series is not None:
             results = results_of(record.series, LATELY_S, self.kind)

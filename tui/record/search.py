@@ -314,7 +314,9 @@ def _scaling(points: Sequence[SearchPoint]) -> ScalingRecord:
 
 
 def search_headline(search: SearchRecord, headline: Headline | None) -> HeadlineRecord:
-    """Return the headline of a search: its answer with the confidence interval."""
+    """Return the headline of a search: its capacity, the best rate of a curve, or the rate of a
+    scaling run with the most hosts; without a figure if not measured.
+    """
     unit = rate_unit(search)
     step, value = None, None
     if search.answer is not None:

@@ -76,7 +76,7 @@ def _rounds(each: Rounds) -> RoundsRecord:
 
 
 def attestation_records(plan: Plan) -> list[AttestationRecord]:
-    """Return the conditions that a person attested at launch, with the answers."""
+    """Return the conditions that the profile asks about, with the answers given at launch."""
     return [
         AttestationRecord(
             id=each.id,
@@ -113,7 +113,7 @@ def host_record(plan: Plan, run: RunState, host: HostAddress) -> HostRecord:
 
 
 def server_records(plan: Plan, run: RunState) -> list[HostRecord]:
-    """Return the records of a run's storage nodes: facts and addresses."""
+    """Return the records of a run's storage nodes: names, transports and facts."""
     return [
         HostRecord(
             name=server.name,

@@ -137,7 +137,7 @@ def _derived(
 def _not_before(
     measurement: Measurement, start_t: float, window: MeasuringWindow
 ) -> tuple[float, float]:
-    """Return a derived start, limited to GO, and by how much it may be late."""
+    """Return a derived start, not before the load was released, and by how much it may be late."""
     error_s = DERIVED_ERROR_S + window.lat_max_s
     start_t = max(start_t, measurement.started_t)
     return start_t, min(error_s, max(start_t - measurement.started_t, TOOL_ERROR_S))

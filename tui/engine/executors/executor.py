@@ -44,8 +44,8 @@ class Executor(Protocol):
     async def measure(self, ctx: RunContext, step: Step, window: Window) -> None:
         """Start the load on all hosts at once, follow it to the end and collect results.
 
-        Waits twice in `window` for concurrent steps: when its hosts are armed, and before GO.
-        Raises RunRefused, RunStopped.
+        Waits twice in `window` for concurrent steps: when its hosts are armed, and before it
+        releases them. Raises RunRefused, RunStopped.
         """
 
     async def adopt(

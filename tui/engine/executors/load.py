@@ -81,10 +81,7 @@ async def _watch(
     followers: set[asyncio.Task[Outcome]],
     expected_s: float | None,
 ) -> None:
-    """End the load on request, or when it is far over its planned time.
-
-    Escalates from stop to abort.
-    """
+    """End the load on request, or OVERTIME_S after its planned end; escalate from stop to abort."""
     overtime = None if expected_s is None else expected_s + OVERTIME_S
     try:
         async with asyncio.timeout(overtime):
@@ -92,7 +89,9 @@ async def _watch(
     except TimeoutError:
         for run in runs:
             _name_late(run)
-        ctx.say("warning", "the load is far over its planned time; stopping it")
+        ctx.say(
+            "warning", f"the load still runs {OVERTIME_S:g} s after its planned end; stopping it"
+        )
     heard: list[TaskRun] = []
     if ctx.stop_mode != "abort":
         heard = await end_runs(runs, "stop", followers, STOP_PATIENCE_S, ctx.abort_event)
@@ -185,10 +184,8 @@ def stop_host(ctx: RunContext, name: str) -> str | None:
     """
     run = ctx.active.get(name)
     if run is None or run.ended:
-        return (
-            f"host {name} is running no"
-            f" load{did_you_mean(name, (host.name for host in ctx.plan.hosts))}"
-        )
+        meant = did_you_mean(name, (host.name for host in ctx.plan.hosts))
+        return f"no load is running on host {name}{meant}"
     if run.phase == "layout":
         return f"host {name} is still writing its files: stop the run, or wait"
     run.session.say("warning", "stopped on request (this host only)")

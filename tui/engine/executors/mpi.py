@@ -64,7 +64,7 @@ def working_directory(ctx: RunContext, step: Step, launch: MpiLaunch) -> str:
 
 
 async def make_directory(head: HostSession, directory: str, files: Mapping[str, str]) -> None:
-    """Journal a folder in the run's own directory, create it, and write the program's input files.
+    """Journal the run's own directory, create a folder in it, and write the program's input files.
 
     Raises RunRefused.
     """
@@ -161,8 +161,7 @@ def _not_probed(session: HostSession, error: HostError) -> None:
 
 
 async def try_out(ctx: RunContext, step: Step, cluster: Cluster) -> None:
-    """Check that all hosts share the directory, launch a trial, and report the command that will
-    run.
+    """Check that all hosts share the directory, launch a trial, and report the MPI and the load.
 
     Raises RunRefused.
     """
@@ -260,7 +259,7 @@ async def _finish_trial(job: MpiJob, head: HostSession) -> None:
 async def measure_program(ctx: RunContext, step: Step, window: Window) -> None:
     """Run one program over all hosts of a step and collect its result.
 
-    Always ends all ranks, and records the files created.
+    In every case, ends all ranks and removes what `tidy` removes.
     """
     cluster = ctx.ahead.get(key_of(step))
     if cluster is None:
@@ -287,8 +286,8 @@ async def measure_program(ctx: RunContext, step: Step, window: Window) -> None:
 
 
 async def arm(job: MpiJob, window: Window) -> None:
-    """Start mpiexec and all proxies, held back until GO, and meet the concurrent steps of the
-    window.
+    """Start mpiexec and all proxies, which wait to be released, and meet the concurrent steps of
+    the window.
 
     Raises RunRefused, RunStopped.
     """

@@ -242,9 +242,10 @@ class MpiJob:
             ):
                 break
             if now - begun > START_S:
+                wanted = len(self.cluster.hosts)
                 self.cause = Cause(
                     "mpi-start",
-                    f"mpiexec requested only {count} proxies in {START_S:g} s",
+                    f"mpiexec requested {count} of {wanted} proxies in {START_S:g} s",
                     self.cluster.head,
                 )
                 break
@@ -283,7 +284,7 @@ class MpiJob:
     async def run(self) -> Outcome:
         """Release the proxies, follow all commands to their end, and return the outcome of mpiexec.
 
-        `cause` gives the reason.
+        Sets `cause`.
         """
         self._released_s = time.monotonic()
         await asyncio.gather(*(run.go() for run in self.proxies.values()), return_exceptions=True)
@@ -382,7 +383,7 @@ class MpiJob:
             if counts[-2:] == [0, 0] and any(counts):
                 return Cause(
                     "mpi-ranks-gone",
-                    "no rank is left on this host, and mpiexec has not noticed",
+                    "no rank is left on this host, but mpiexec is still running",
                     host,
                 )
         return None
@@ -415,7 +416,8 @@ class MpiJob:
                     pids = ", ".join(map(str, stuck[:4]))
                     ranks = units.plural(len(stuck), "rank")
                     session.say(
-                        "warning", f"{ranks} blocked in the kernel, most likely by storage: {pids}"
+                        "warning",
+                        f"{ranks} blocked in the kernel, most likely by storage: PID {pids}",
                     )
 
     # -- the end

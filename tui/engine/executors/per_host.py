@@ -149,7 +149,7 @@ def task_run(
 
 
 async def arm_all(ctx: RunContext, step: Step, window: Window) -> list[TaskRun]:
-    """Start the commands of all hosts up to their wait for GO, together with concurrent steps.
+    """Start the commands of all hosts, which then wait to be released, with concurrent steps.
 
     Refuses the run if a host fails.
     """
@@ -216,10 +216,7 @@ def _still_armed(session: HostSession, error: HostError) -> None:
 
 
 async def say_go(ctx: RunContext, runs: list[TaskRun]) -> None:
-    """Release all hosts at once.
-
-    A host that is unreachable now is treated as lost.
-    """
+    """Release all hosts at once; a host that cannot be reached is released after reconnecting."""
     heard = await on_runs(ctx, GO, runs, TaskRun.go, _not_heard)
     for run in runs:
         if run.session.name in heard:
@@ -227,9 +224,7 @@ async def say_go(ctx: RunContext, runs: list[TaskRun]) -> None:
 
 
 def _not_heard(session: HostSession, error: HostError) -> None:
-    session.say(
-        "warning", f"GO not delivered ({error.message}); sending it again after reconnecting"
-    )
+    session.say("warning", f"load not released ({error.message}); releasing it after reconnecting")
 
 
 def take_result(ctx: RunContext, run: TaskRun, outcome: Outcome) -> None:
@@ -346,13 +341,16 @@ def not_reached(phase: PhaseName) -> Callable[[HostSession, HostError], None]:
 
 
 async def _end_those_never_released(runs: list[TaskRun], history: History) -> None:
-    """End commands that still wait for GO: released now, they would measure alone and much
+    """End commands that were never released: released now, they would measure alone and much
     later.
     """
     for run in runs:
         if run.session.name not in history.at(run.step.index).released:
             run.session.problem(
-                "barrier", "never-started", "the engine died before it sent GO", fatal=False
+                "barrier",
+                "never-started",
+                "the engine died before it released the load",
+                fatal=False,
             )
             with contextlib.suppress(HostError):  # its lease ends it
                 await run.stop(abort=True)

@@ -76,9 +76,7 @@ class Chooser:
         for part in excluded:
             self.leave_out(part, found, above)
         if excluded and not found:
-            raise UsageError(
-                f"no host left: {', '.join(f'!{part}' for part in excluded)} excludes all"
-            )
+            raise UsageError(f"no host left after {', '.join(f'!{part}' for part in excluded)}")
         return found
 
     def named(self, parts: Sequence[str], above: tuple[str, ...]) -> dict[str, ChosenHost]:
@@ -320,7 +318,10 @@ def check_name(address: HostAddress) -> None:
     """
     name = address.name
     if not _HOST_NAME.fullmatch(name) or name.startswith("-") or not name.isprintable():
-        raise UsageError(f"'{name[:80]}' is not a host name")
+        raise UsageError(
+            f"'{name[:80]}' is not a host name; allowed: up to 253 characters without spaces,"
+            " slashes, @, commas, quotes and shell characters, not starting with -"
+        )
 
 
 def shown(part: str) -> str:

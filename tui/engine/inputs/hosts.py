@@ -268,7 +268,7 @@ def resolvable(name: str) -> bool:
 def read_inventory(path: Path, *, pipes: bool = False) -> Inventory | None:
     """Read the inventory from a file; None if the file does not exist.
 
-    `pipes`: allow a pipe, because the user named the file. Raises UsageError.
+    `pipes`: also read pipes, because the user named the file. Raises UsageError.
     """
     try:
         text = read_text(path, MOST_SMALL_BYTES, pipes=pipes)
@@ -283,9 +283,9 @@ def read_inventory(path: Path, *, pipes: bool = False) -> Inventory | None:
 
 
 def add_hosts(path: Path, specs: Sequence[str], entry: Mapping[str, object]) -> None:
-    """Add hosts or host ranges to the inventory, or change existing ones; None fields are omitted.
+    """Add hosts or host ranges to the inventory, replacing existing entries; omit empty fields.
 
-    Raises UsageError, before writing, if the file is invalid or would become invalid.
+    Raises UsageError; an invalid file, or one that would become invalid, is not written.
     """
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError

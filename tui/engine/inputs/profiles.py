@@ -63,7 +63,7 @@ class LoadedProfile:
 
     @property
     def unreached(self) -> list[Problem]:
-        """Options in its file that reach no job, whatever the parameters."""
+        """Hints on options in its file that reach no job, whatever the parameters."""
         from tui.model.profile_model import unreached_hints
 
         return unreached_hints(self.profile, self.text, str(self.path))
@@ -329,7 +329,9 @@ def _cached_profile(
 
 
 def headline_text(profile: Profile) -> str:
-    """Return a profile's headline metric as text, such as 'read IOPS' or 'read p99.5 latency'."""
+    """Return a profile's headline metric as text, such as 'read p99.5 latency'; of a suite, '3
+    profiles'.
+    """
     return (
         meaning(profile.headline_spec)
         if profile.headline_spec

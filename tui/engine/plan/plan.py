@@ -34,6 +34,7 @@ from tui.engine.plan.steps import (
     unprepared,
     vain_texts,
 )
+from tui.metrics import units
 from tui.model.address import HostAddress
 from tui.model.alike import vain_axes
 from tui.model.plain import SECRET_PATTERN
@@ -90,7 +91,7 @@ class Choices(Struct, frozen=True):
 def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
     """Return the plan of one run.
 
-    Raises UsageError with all problems of parameters and hosts.
+    Raises UsageError with the problems of the choices.
     """
     check_choices(choices)
     profile = loaded.profile
@@ -181,7 +182,7 @@ def params_given(profile: Profile, given: Mapping[str, str]) -> dict[str, ParamV
 def suite_ref(
     loaded: LoadedProfile, params: Mapping[str, ParamValue], reaching: Mapping[str, str]
 ) -> ProfileRef:
-    """Return a suite with its complete profiles and the parameters changed in them."""
+    """Return a suite's profile, with the parameters changed in it and in its members."""
     own = profile_ref(loaded, params)
     for member in loaded.members.values():
         own.changed.update(profile_ref(member, params_given(member.profile, reaching)).changed)
@@ -237,7 +238,7 @@ def loads_on_servers(hosts: Sequence[HostAddress]) -> list[str]:
     """
     names = [host.name for host in hosts if host.role == "server"]
     return (
-        [f"{', '.join(names)}: has role server in the inventory, but generates load here"]
+        [f"{', '.join(names)}: role server in the inventory, but generating load in this run"]
         if names
         else []
     )
@@ -465,7 +466,7 @@ def _hosts_left_out(profile: Profile, search: Search, hosts: int) -> list[str]:
         return []
     return [
         (
-            f"hosts {', '.join(above)} of the profile: excluded, because {hosts}"
-            f" {'is' if hosts == 1 else 'are'} chosen"
+            f"host counts {', '.join(above)} of the profile: skipped, because only"
+            f" {units.plural(hosts, 'host')} {'is' if hosts == 1 else 'are'} chosen"
         )
     ]

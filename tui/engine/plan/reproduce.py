@@ -46,7 +46,9 @@ def choices_again(plan: Plan, loaded: LoadedProfile) -> Again:
     The user attests conditions again. Raises UsageError for runs that cannot be repeated this way.
     """
     if plan.proves is not None:
-        raise UsageError("cannot repeat a counter-experiment; start it from the result it tests")
+        raise UsageError(
+            f"cannot repeat a counter-experiment; start it again from run {plan.proves.run_id}"
+        )
     profile = loaded.profile
     overrides = {**_own(plan, profile), **_reaching(plan, loaded)}
     searches = plan.search is not None
@@ -179,7 +181,7 @@ def _caveats(plan: Plan, loaded: LoadedProfile, overrides: Mapping[str, str]) ->
 def published_plan(baseline: Baseline, hosts: Sequence[str], catalogue: Catalogue) -> Plan:
     """Return the plan of a published result's profile at its point.
 
-    The plan has no steps if the profile does not exist.
+    The plan has no steps if the profile does not exist, or does not allow the published values.
     """
     addresses = [HostAddress(name) for name in hosts]
     try:

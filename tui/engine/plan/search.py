@@ -137,7 +137,7 @@ def _bases_of(ref: ProfileRef) -> Base:
 
     def base(tag: str) -> tuple[str, str]:
         if tag not in bases:
-            raise UsageError(f"{ref.tag}: the plan does not contain {tag}, which it extends")
+            raise UsageError(f"{ref.tag} extends {tag}, which is not in the plan")
         return bases[tag], tag
 
     return base
@@ -213,7 +213,7 @@ def search_of(
 ) -> Search | None:
     """Return the search of a run; None if the run only measures.
 
-    Raises UsageError with all problems, worded with `words`.
+    Raises UsageError, which names the choices by `words`.
     """
     profile = loaded.profile
     kind = wish.kind or usual_kind(profile)
@@ -339,7 +339,9 @@ def _scaling(profile: Profile, wish: SearchChoice, hosts: int, words: Words) -> 
     if others := [name for name in wish.over if name != HOSTS]:
         raise UsageError(f"{words.over} {', '.join(others)}: scaling only varies hosts")
     if wish.most_point_s is not None:
-        raise UsageError(f"{words.most}: not for scaling, where every point lasts {words.point}")
+        raise UsageError(
+            f"{words.most} does not apply to scaling: {words.point} sets the time of every point"
+        )
     counts = knob_values(profile, HOSTS, wish.over.get(HOSTS, ()), hosts, words)
     limits = tuple(map(limit_of, wish.limits))
     search = Search("scaling", limits=limits, over=(Knob(HOSTS, counts),))
@@ -358,7 +360,7 @@ def knob_values(
         return ()
     if name == HOSTS:
         if above := [each for each in given if each > hosts]:
-            few = f"{hosts} {'host was' if hosts == 1 else 'hosts were'} chosen"
+            few = f"only {hosts} {'host was' if hosts == 1 else 'hosts were'} chosen"
             raise UsageError(f"{words.over} hosts={','.join(map(str, above))}: {few}")
         return tuple(sorted(set(given or doubled(hosts))))
     swept = profile.sweep.grid.get(name, []) if profile.sweep else []
@@ -401,7 +403,7 @@ def check_limits(search: Search, profile: Profile, step: Step) -> None:
     done = [*step.directions, *([MIXED] if {"read", "write"} <= set(step.directions) else [])]
     wrong = [each for each in search.limits if each.direction and each.direction not in done]
     if wrong:
-        text = f"has no {wrong[0].direction}: its jobs do {', '.join(done)}"
+        text = f"does no {wrong[0].direction}; its jobs do {', '.join(done)}"
         raise UsageError(
             [Problem(f"limit '{each.text}': {profile.profile} {text}") for each in wrong]
         )

@@ -131,7 +131,7 @@ class PlannedProfile(Struct, frozen=True):
 def build_steps(
     loaded: LoadedProfile, overrides: Overrides, wanted: MatrixChoice, hosts: Sequence[HostAddress]
 ) -> list[Step]:
-    """Return all steps of a run. Raises UsageError with all problems of parameters."""
+    """Return all steps of a run. Raises UsageError."""
     assigned = roles_of(loaded.profile, wanted, hosts)
     steps: list[Step] = []
     for turn in range(suite_rounds(loaded.profile, wanted)):
@@ -151,7 +151,7 @@ def build_steps(
     _check_objects(steps)
     if not steps:
         tag = loaded.profile.profile
-        raise UsageError(f"{tag}: no point left: at every host count, a host gets no share")
+        raise UsageError(f"{tag}: no point left: at every host count, some host gets no share")
     return [
         replace(step, index=index, pause_s=step.pause_s if index else 0.0)
         for index, step in enumerate(steps)
@@ -483,7 +483,7 @@ def cell_key(profile: Profile, point: Mapping[str, ParamValue]) -> str:
 
 
 def param_text(profile: Profile, name: str, value: ParamValue) -> str:
-    """Return a parameter value as text, with sizes and times in fio's notation."""
+    """Return a parameter value as text, with sizes and times as load generators read them."""
     param = profile.params.get(name)
     return str(value) if param is None else value_text(param.kind, value)
 

@@ -219,7 +219,7 @@ async def clean(
     connections: Connections,
     keep: Callable[[list[Cleaning]], object],
 ) -> list[Cleaning]:
-    """Check again, remove, pass the outcome of each host to `keep`, and return it.
+    """Check again, remove, pass the outcomes of all hosts to `keep`, and return them.
 
     Prevents engines from resuming the run meanwhile. Raises BenchtuiError if an engine is running.
     """

@@ -145,7 +145,7 @@ def judge_targets(plan: Plan, host: str, findings: HostFindings) -> Iterator[Pro
 def judge_again(
     before: DeviceFacts | None, now: DeviceFacts, *, written: bool
 ) -> Iterator[Problem]:
-    """Yield reasons not to use a device any more: it is gone, replaced, or in use.
+    """Yield reasons not to use a device any more: it is gone or replaced, or `written` and in use.
 
     Does not check its content again, because earlier steps may have written it.
     """
@@ -261,7 +261,7 @@ def device_line(facts: DeviceFacts) -> str:
     real = f" -> {facts.real}" if facts.real not in ("", facts.path) else ""
     uses = [use.text for use in facts.uses]
     held = [f"{each.type} on {each.member}" for each in facts.signatures]
-    parts = [f"{len(facts.partitions)} partitions"] if facts.partitions else []
+    parts = [units.plural(len(facts.partitions), "partition")] if facts.partitions else []
     blind = "its contents are unknown" if facts.unread or not facts.name else ""
     state = "; ".join(uses + held + parts) or blind or "not in use, no file system on it"
     state = "; ".join([state, *facts.unsure])
@@ -310,8 +310,8 @@ def ours(
 ) -> frozenset[str]:
     """Return the files that this user's runs created. `now`: their current identities.
 
-    A file that has grown or was replaced since is foreign. An interrupted run recorded no
-    identities, so its files are matched by size only; otherwise it could not be resumed.
+    A file that has grown or was replaced since is foreign. Files of a run that was interrupted
+    before it recorded their identities are matched by size only, so that it can be resumed.
     """
     there = (
         (path, info) for path, info in files.items() if info is not None and path in made.sizes

@@ -32,7 +32,7 @@ class HostCheck(Struct, frozen=True):
     seen: Seen = field(default_factory=dict)  # of programs over all hosts
     # by command: capabilities only some profiles need
     extras: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()  # problems for a run of these
+    notes: tuple[str, ...] = ()  # problems that concern only some runs
     copied: tuple[str, ...] = ()  # user's programs that were checked
 
 

@@ -53,12 +53,12 @@ class MadeFiles:
         return cls(run_dir.absolute().parent.parent / MADE_FILES)
 
     def sizes(self, host: str) -> dict[str, int]:
-        """Return the files created on a host with their original sizes in bytes."""
+        """Return the files created on a host with their original sizes in bytes; 0: unknown."""
         return self.on(host).sizes
 
     def identities(self, host: str) -> dict[str, str]:
-        """Return the known identities of files created on a host; an interrupted run recorded
-        none.
+        """Return the known identities of files created on a host; none for files of a run that was
+        interrupted before it recorded them.
         """
         return self.on(host).known
 

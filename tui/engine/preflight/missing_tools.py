@@ -23,7 +23,7 @@ MissingTools = Mapping[str, list[str]]
 
 
 def has_several_tools(plan: Plan) -> bool:
-    """Return whether steps would remain without any one of the plan's load generators."""
+    """Return whether a plan uses several load generators: without one, some steps remain."""
     return len({step.tool for step in plan.steps}) > 1
 
 

@@ -132,9 +132,9 @@ def _host_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
     facts, family, tool = cluster.facts[host], cluster.family, cluster.tool
     wanted = cluster.launch.program
     if facts.not_executable:
-        yield f"{tool}-unusable", f"{wanted} is not executable for {facts.user}"
+        yield f"{tool}-unusable", f"{wanted} is not executable by {facts.user}"
     elif not facts.program:
-        yield f"{tool}-missing", f"{wanted} not found for {facts.user}"
+        yield f"{tool}-missing", f"{wanted} not found by {facts.user}"
     if facts.missing:
         yield f"{tool}-unusable", f"{facts.program} cannot load libraries: {facts.missing}"
     if facts.family not in (None, family):
@@ -228,7 +228,10 @@ def _pair_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
     if namesakes:
         yield (
             "hostname-not-unique",
-            f"has the same hostname {facts.hostname} as {some(namesakes)}: they would count as one",
+            (
+                f"has the same hostname {facts.hostname} as {some(namesakes)}: MPI would count"
+                " them as one host"
+            ),
         )
     at = cluster.addresses.get(host)
     there = [each for each in cluster.hosts if at and cluster.addresses.get(each) == at]

@@ -26,6 +26,7 @@ from tui.metrics import units
 from tui.model.address import HostAddress
 from tui.model.hostfacts import Fact
 from tui.model.objects import ObjectSet
+from tui.model.plain import some
 from tui.model.plan import HARMLESS, FileSpec, HostTask, Plan, Step, is_device
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.remote.answers import HostProbe
@@ -123,10 +124,14 @@ def check_names(plan: Plan) -> None:
     """Raise UsageError for a confirmed name that the plan does not overwrite; it may be a typo."""
     right = targets_named(plan, plan.destroy)
     if wrong := [name for name in plan.destroy if name not in right]:
-        paths = targets(plan)
+        paths = sorted(targets(plan))
+        known = some(paths) or "none"
         raise UsageError(
             [
-                Problem(f"--destroy {name}: not a target of this run{did_you_mean(name, paths)}")
+                Problem(
+                    f"--destroy {name}: not a target of this run{did_you_mean(name, paths)};"
+                    f" targets: {known}"
+                )
                 for name in wrong
             ]
         )

@@ -69,7 +69,7 @@ def caveats_of(programs: Sequence[CarriedProgram]) -> list[str]:
 def programs_for_check(folder: Path, *, required: bool) -> list[CarriedProgram]:
     """Return the programs in a folder that a run of any load generator would copy.
 
-    Raises UsageError as `with_programs` does.
+    Raises UsageError as `programs_in` does.
     """
     needs = [
         need
@@ -105,10 +105,7 @@ def programs_in(folder: Path, names: Sequence[str], *, required: bool) -> list[C
 
 
 def carried_names(plan: Plan, host: str | None = None) -> list[str]:
-    """Return the commands that can be copied, for one host or for any.
-
-    MPI needs the same path on all hosts.
-    """
+    """Return the commands that can be copied, for one host or for any; none that MPI starts."""
     steps = [step for step in plan.steps if workloads.of(step).executor == "per-host"]
     commands = commands_of(requirements_of(replace(plan, steps=steps), host))
     return [name for name in commands if "/" not in name]

@@ -386,7 +386,7 @@ def directory_problems(directory: str, probe: HostProbe) -> Iterable[Problem]:
     elif not facts.is_dir:
         yield "dir-not-a-directory", f"{directory} is not a directory"
     elif not facts.writable:
-        yield "dir-not-writable", f"directory {directory} is not writable for {probe.user}"
+        yield "dir-not-writable", f"directory {directory} is not writable by {probe.user}"
 
 
 def judge_files(

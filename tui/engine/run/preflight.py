@@ -360,7 +360,10 @@ def tell_leftovers(session: HostSession, tasks: Sequence[TaskDir]) -> None:
     # finished steps are next to them
     going_on = {session.run_id, *(task.run for task in tasks if task.alive)}
     if runs := sorted({task.run for task in tasks} - going_on):
-        text = f"leftovers under /tmp from {names_of(runs)}: benchtui runs recover, or hosts sweep"
+        text = (
+            f"leftovers under /tmp from {names_of(runs)}; to collect them: benchtui runs recover;"
+            " to remove them: benchtui hosts sweep"
+        )
         session.say("info", text)
 
 

@@ -152,7 +152,7 @@ def naming_held(ctx: RunContext, end: RunEnded) -> RunEnded:
     if not held:
         return end
     advice = (
-        f"results of {some(held)} are incomplete: when reachable again, use benchtui runs"
+        f"results of {some(held)} are incomplete; once reachable, collect the rest: benchtui runs"
         f" recover {ctx.run_id}"
     )
     return replace(end, reason="; ".join(filter(None, (end.reason, advice))))
@@ -200,7 +200,7 @@ async def leave_hosts(ctx: RunContext) -> None:
 
 
 def _stays_behind(session: HostSession, error: HostError) -> None:
-    where = "the agent's directory under /tmp, and the host's lock until its lease ends,"
+    where = "the agent's directory under /tmp, and the host's lock until it expires,"
     how = "" if session.gone else "; to find them: benchtui hosts sweep"
     session.say("warning", f"{where} may remain: {error.message}{how}")
 

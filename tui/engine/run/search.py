@@ -168,7 +168,7 @@ def failed_ios(results: Sequence[HostResult]) -> int:
 
 
 def split_of(step: Step) -> dict[str, float]:
-    """Return the offered IOPS by direction, summed over the step's jobs."""
+    """Return the offered IOPS of one host by direction, summed over the step's jobs."""
     names = dict.fromkeys(name for job in step.jobs for name in job.rate_iops)
     return {name: sum(job.rate_iops.get(name, 0.0) for job in step.jobs) for name in names}
 
@@ -199,5 +199,5 @@ def how_search_ended(ctx: RunContext) -> tuple[int, str]:
     why = search_text(why_over(search, points))
     return (
         EXIT_UNFINISHED,
-        f"unfinished: {why}; to extend it: runs resume {option}, or u on Runs",
+        f"unfinished: {why}; to extend it: benchtui runs resume {option}, or u on Runs",
     )

@@ -97,7 +97,7 @@ def _used(step: Step) -> set[tuple[str, str]]:
 
 
 def unmet_needs(ctx: RunContext, step: Step) -> list[str]:
-    """Return the profiles that a step needs and that did not succeed on all hosts in its turn."""
+    """Return the profiles that a step needs and that failed on a host in this pass of the suite."""
     failed = []
     for each in ctx.plan.steps[: step.index]:
         if each.profile not in step.needs or each.warmup or each.index in ctx.skipped:
@@ -133,7 +133,7 @@ def tell_round(ctx: RunContext, step: Step) -> None:
     so_far = (
         window_text(rule, window)
         if window is not None
-        else f"too few for a window of {rule.window}"
+        else f"too few rounds for a window of {rule.window}"
     )
     text = (
         f"round {rule.number} of at most {rule.rounds}:"
@@ -211,10 +211,7 @@ async def _in_turn(ctx: RunContext, steps: Sequence[Step]) -> None:
 
 
 def _left_out(ctx: RunContext, group: Sequence[Step]) -> bool:
-    """Return whether a step can be skipped, and journal the skip.
-
-    Concurrent steps always run.
-    """
+    """Skip a step that is not needed, and return whether; concurrent steps always run."""
     step = group[0]
     known = "" if step.together else known_well_enough(ctx, step) or steady_already(ctx, step)
     if known:
@@ -303,15 +300,15 @@ async def _journalled(ctx: RunContext, step: Step) -> AsyncIterator[None]:
 
 
 async def _admit(ctx: RunContext, step: Step) -> None:
-    """Report a step's lost hosts and reserve the remaining ones.
+    """Report a step's lost hosts and lock the remaining ones.
 
-    Raises RunRefused if none is left.
+    Raises RunRefused if none is left, if one is in use, or if a profile that the step needs failed.
     """
     name_the_absent(ctx, step)
     if failed := unmet_needs(ctx, step):
         raise RunRefused("failed", EXIT_PARTIAL, f"not run, because {some(failed)} failed")
     if not ctx.taking_part(step):
-        raise RunRefused("failed", EXIT_PARTIAL, "no host left")
+        raise RunRefused("failed", EXIT_PARTIAL, "no host of the step is left")
     await take_locks(ctx)
 
 

@@ -162,12 +162,11 @@ class RunContext:
     on_connected: Callable[[], None] = lambda: None
     # called at each request to stop
     on_stop: Callable[[], None] = lambda: None
-    # by step and host; None: not fio
-    results: dict[tuple[int, str], HostResult | None] = field(default_factory=dict)
+    results: dict[tuple[int, str], HostResult] = field(default_factory=dict)  # by step and host
     # results of executors' preflight, by their own keys
     ahead: dict[str, Any] = field(default_factory=dict)
     given_up: str = ""  # why no further step is started
-    skipped: set[int] = field(default_factory=set)  # steps that can be skipped
+    skipped: set[int] = field(default_factory=set)  # steps that were not needed
     # offers and decisions of a search
     search: SearchState = field(default_factory=SearchState)
     seconds: Seconds = field(default_factory=Seconds)  # of the running measurement
@@ -295,8 +294,8 @@ class HostsAway(RunRefused):
 
     def __init__(self, hosts: Sequence[str]) -> None:
         why = (
-            "a search requires all hosts; when they are back, continue with runs resume, or"
-            " u on Runs"
+            "a search requires all hosts; to continue once they are back: benchtui runs resume,"
+            " or u on Runs"
         )
         super().__init__("partial", EXIT_PARTIAL, f"{', '.join(hosts)} lost: {why}")
 
@@ -435,7 +434,7 @@ async def _all_at_once(work: list[Awaitable[None]]) -> None:
 
 
 class Window:
-    """Synchronizes concurrent steps: when prepared, when armed, and right before GO.
+    """Synchronizes concurrent steps: when prepared, when armed, and right before their release.
 
     A single step never waits.
     """

@@ -62,7 +62,7 @@ class History(Struct):
         return self.seen.at_step(step)
 
     @property
-    def results(self) -> dict[tuple[int, str], HostResult | None]:
+    def results(self) -> dict[tuple[int, str], HostResult]:
         """Results by (step, host)."""
         return {
             (step.index, host): each

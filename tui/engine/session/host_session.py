@@ -171,7 +171,7 @@ class HostSession:
         self.made_elsewhere: dict[str, str] = {}
         # files of this user's runs, at preflight
         self.ours: frozenset[str] = frozenset()
-        self.devices: dict[str, DeviceFacts] = {}  # files of the plan, at preflight
+        self.devices: dict[str, DeviceFacts] = {}  # of the plan, at preflight
         self.reached = False  # whether it was ever connected
         self.gone = ""  # why it will not come back: its allocation has ended
         # why reconnecting failed: the host's last error, not a timeout

@@ -48,8 +48,8 @@ async def identify_files(
 ) -> None:
     """Record the identities of a step's files after a load that created or wrote them.
 
-    fio recreates files that are too short, so written files are identified again. An error only
-    warns: a file without identity stays on the host when the run is cleaned.
+    A load may recreate files that are too short, so written files are identified again. An error
+    is only a warning: a file without identity stays on the host when the run is cleaned.
     """
     ours = {*session.created, *session.ours, *session.made_elsewhere}
     task = ctx.task_of(step, session)
@@ -122,7 +122,7 @@ async def identify_directories(session: HostSession) -> None:
     """Record the identities of directories that the load created, so that they can be removed
     later.
 
-    An error only warns; the directories then stay on the host.
+    An error is only a warning; the directories then stay on the host.
     """
     paths, session.to_make = session.to_make, []
     if not paths:
@@ -274,8 +274,9 @@ def _stable(identity: str) -> str:
 
 
 async def still_free(ctx: RunContext, step: Step) -> None:
-    """Refuse a step if one of its devices is gone, replaced, or in use; the preflight may be hours
-    old.
+    """Refuse a step if one of its devices is gone or replaced, or is to be written and in use.
+
+    The preflight may be hours old.
     """
     await on_hosts(ctx, DEVICES, ctx.taking_part(step), partial(_still_free, ctx, step))
 

@@ -60,7 +60,7 @@ async def in_turn(lock: asyncio.Lock) -> AsyncIterator[None]:
     """Do work on hosts one at a time, and let the event loop run other tasks in between.
 
     Hosts start together, so their output arrives together: reading from 64 hosts at once delays
-    GO, stop and keepalives by a third of a second.
+    starts, stops and keepalives by a third of a second.
     """
     async with lock:
         yield
@@ -139,11 +139,11 @@ class TaskRun:
     async def go(self) -> None:
         """Release an armed command with one small write on an open channel.
 
-        Sends GO again if the stream has to be reopened. Raises HostError.
+        Repeated whenever the stream has to be reopened. Raises HostError.
         """
         self.released = True
         if self._stream is None:
-            raise HostError("lost", self.session.name, "no stream to send GO on")
+            raise HostError("lost", self.session.name, "no open stream to release the load")
         await self._stream.go()
 
     async def reopen(self, sampled_ms: int, away_s: float = LONGEST_AWAY_S) -> None:

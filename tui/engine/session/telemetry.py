@@ -66,7 +66,7 @@ async def _all_set(events: Sequence[asyncio.Event], within_s: float) -> None:
 
 def quiet_s(plan: Plan) -> float:
     """Return the seconds to observe hosts before the first load: at most a tenth of the planned
-    load; 0 for too short runs.
+    load; 0 if that is less than SHORTEST_QUIET_S, or without telemetry.
     """
     expected = plan.expected_s
     seconds = QUIET_S if expected is None else min(QUIET_S, QUIET_SHARE * expected)
@@ -74,7 +74,9 @@ def quiet_s(plan: Plan) -> float:
 
 
 def targets_of(plan: Plan, step: Step, host: str) -> list[str]:
-    """Return the paths that a host uses in a step: its directory, or its devices and files."""
+    """Return the paths to monitor on a host in a step: its directories, else up to four of its
+    devices and files, else the plan's target; none if it takes no part.
+    """
     tasks = [task for task in step.tasks if task.host == host]
     if not tasks:
         return []
@@ -312,11 +314,10 @@ class Telemetry:
         servers: Iterable[HostSession] = (),
         journalled_ms: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
-        """Start telemetry on the hosts of a step and on storage nodes, waiting a few seconds at
-        most; nothing if the plan has none.
+        """Start telemetry on the hosts of a step and on storage nodes; wait a few seconds at most.
 
-        Also continues telemetry started by an earlier engine: `journalled_ms` is the host time up
-        to which the journal already has it.
+        Does nothing if the plan has no telemetry. Also continues telemetry started by an earlier
+        engine: `journalled_ms` is the host time up to which it is in the journal.
         """
         if not self.plan.telemetry:
             return
