@@ -21,7 +21,7 @@ def names() -> list[str]:
 
 
 def find(name: str) -> Workload | None:
-    """Return the load generator of a saved run; None if it is not installed here."""
+    """Return a load generator by name; None if it is not installed here."""
     try:
         return get(name)
     except UsageError:
@@ -29,7 +29,9 @@ def find(name: str) -> Workload | None:
 
 
 def text_of(*, tool: str, about: str, **operands: Any) -> str:
-    """Return a text of a load generator; if it is not installed, code and operands."""
+    """Return a text of a load generator; code and operands if the load generator is not
+    installed.
+    """
     own = find(tool)
     return text_by_code(own.texts() if own is not None else {}, about, operands)
 

@@ -16,8 +16,9 @@ from msgspec import Struct
 from msgspec.structs import force_setattr
 
 from tui.model.operands import Clause, Operands
-from tui.model.plain import printable
+from tui.model.plain import TAG_PATTERN, printable
 from tui.model.problem import Problem, UsageError
+from tui.model.quantities import shown
 from tui.model.tool import InProfile
 from tui.workloads.reading import Item, LogLine, Reader
 from tui.workloads.terms import GivenTerms, JobTerm, TermJob, TermParam
@@ -76,7 +77,7 @@ class TargetCheck(Struct, frozen=True):
     """A command that tests from a host whether a target outside the host's file systems exists.
 
     It changes nothing. It runs before the run starts, with the run's secrets in its environment, if
-    the host has the command `needs`. `target` is its name in messages.
+    the host has the command `needs`. `target` names the target in messages.
     """
 
     target: str
@@ -247,8 +248,8 @@ class Showing(Protocol):
     latency_meaning: str = ""  # what the latency of its operations is, where it prints one
 
     def meaning(self, version: str, *, from_iterations: bool) -> str:
-        """Return the meaning of max and min of its operations, from its summary or from completed
-        iterations.
+        """Return what max and min of its operations mean: those of its summary, or with
+        `from_iterations` those of completed iterations; empty if it has neither.
         """
         return ""
 
@@ -474,3 +475,13 @@ def default_tag(file: str) -> str:
     """Return ``my/name`` for a path, in the characters allowed in tags."""
     name = re.sub(r"[^a-z0-9._-]+", "-", PurePath(file).stem.lower()).strip("-._")
     return f"my/{name or 'imported'}"
+
+
+def checked_tag(tag: str | None, file: str) -> str:
+    """Return a tag, by default one named after the file. Raises UsageError if it is invalid."""
+    tag = tag or default_tag(file)
+    if not re.fullmatch(TAG_PATTERN, tag):
+        raise UsageError(
+            f"profile name {shown(tag)}: expected family/name in lower case, such as my/read"
+        )
+    return tag

@@ -16,10 +16,10 @@ NUMBER = re.compile(r"(?P<digits>\d{1,15})(?P<unit>[kmgt]?)(?:i?b)?", re.IGNOREC
 def options(
     words: Sequence[str], valued: Collection[str], *, clusters: bool = True
 ) -> dict[str, str]:
-    """Return the one-letter options of a command line with their values; flags have none.
+    """Return the one-letter options of a command line with their values, empty for flags.
 
-    `valued`: options with a value; several values of one are joined by commas. Without
-    `clusters`, only the first flag of several counts.
+    `valued`: options with a value; several values of one are joined by commas. Without `clusters`,
+    only the first flag of several counts.
     """
     found: dict[str, str] = {}
     left = list(words)
@@ -48,9 +48,10 @@ def number(given: Mapping[str, str], name: str) -> int | None:
 
 
 def load_options(given: Mapping[str, str], left_out: Collection[str]) -> LoadOptions | None:
-    """Return options of a command line by letter, ``-b``, except those of names, places and output.
+    """Return the options of a command line by letter, such as ``-b``, without those in `left_out`;
+    None if the command line has no options.
 
-    None without a command line. Sizes are numbers of bytes.
+    Sizes are numbers of bytes.
     """
     values = {
         f"-{name}": str(number(given, name) or value) if value else "1"

@@ -225,8 +225,8 @@ class PluggedIn(Plugin):
 
 
 def checked_reader(reader: Any, who: str, host: str, step: Step, phase: str) -> Any:
-    """Wrap a plug-in's reader so that the types of what it returns are checked, the host and step
-    of samples and results, and the phase of samples.
+    """Wrap a plug-in's reader so that what it returns is checked: types, host and step of samples
+    and results, phase of samples.
     """
 
     def accept(name: str, value: Any) -> str:

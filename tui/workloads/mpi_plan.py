@@ -81,7 +81,10 @@ def launch_problems(
         allowed = "auto, a network such as 10.0.0.0/24, or h1=10.0.0.1,h2=10.0.0.2"
         yield Problem(f"{tag}: {tool}.addresses: '{texts['addresses']}' is not one of: {allowed}")
     if not re.fullmatch(r"[A-Za-z0-9._/+-]+", texts["program"]):
-        yield Problem(f"{tag}: {tool}.program: '{texts['program']}' is not a program name or path")
+        yield Problem(
+            f"{tag}: {tool}.program: '{texts['program']}' is not a program name or path of letters,"
+            " digits and . _ / + -"
+        )
 
 
 def addresses_fit(text: str) -> bool:

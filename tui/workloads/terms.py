@@ -95,8 +95,7 @@ def check_terms(
 ) -> None:
     """Raise UsageError for keys and values that are invalid for the job of an MPI program.
 
-    `known_option` raises ValueError for an invalid one of the program's own options, given in the
-    term `options`.
+    `known_option` gets each option in the term `options`; it raises ValueError for an invalid one.
     """
     from tui.model.profile import Param, parse_param
 

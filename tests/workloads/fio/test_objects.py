@@ -239,7 +239,7 @@ def test_a_written_secret_is_not_repeated(tmp_path: Path) -> None:
             'filename_format: "/bench/$jobnum", filesize: 64k, nrfiles: 2, numjobs: 2',
             "needs $filenum",
         ),
-        ('filename: "/bench/o"', "set size or filesize"),
+        ('filename: "/bench/o"', "size or filesize is required"),
         ('filename: "/bench/o", size: 100k', "is not a multiple of the object size"),
         (
             'filename: "/bench/$o", size: 64k',

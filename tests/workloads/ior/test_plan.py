@@ -68,7 +68,7 @@ def test_one_client_is_warned_of_its_own_cache(tmp_path: Path) -> None:
         ("collective: true", {}, "ior.collective: requires api MPIIO"),
         ("api: MPIIO", {"direct": "true"}, "ior.direct: requires api POSIX"),
         ("random: true, file_per_process: false", {}, "ior.random: cannot be used with reorder"),
-        ("random: true", {"block": "1m"}, "ior.random: I/Os are shuffled within a block"),
+        ("random: true", {"block": "1m"}, "I/Os are shuffled within a block"),
         ("random: often", {}, "ior.random: 'often' is neither true nor false"),
         ("options: [-Z]", {}, "ior.options: -Z cannot be used with reorder (-C)"),
         ("options: [-k]", {}, "-k cannot be used: the next iteration"),

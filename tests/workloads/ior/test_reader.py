@@ -78,7 +78,7 @@ def test_an_iteration_that_is_missing_is_a_failure() -> None:
 
 def test_other_bytes_than_planned_are_a_failure() -> None:
     (code, text), *_ = reader("main-fpp", segments="4").problems(0)
-    assert (code, text) == ("ior-incomplete", "write moved 16777216 bytes, not 33554432")
+    assert (code, text) == ("ior-incomplete", "write moved 16777216 bytes; expected 33554432")
 
 
 def test_a_phase_that_ends_by_time_may_move_any_bytes_and_its_warnings_are_none() -> None:

@@ -23,7 +23,7 @@ bt_stream() { # RUN HOST TASK OUT_FROM ERR_FROM GENERATION POLL: the first byte 
 bt_fence() { # GENERATION: ends an older stream; refuses to start if a newer one exists
   local old=0
   [ -e streamer ] && read -r old _ <streamer
-  expr "$old" \< "$1" >/dev/null || { bt_kv fenced "$old"; bt_die "a newer controller streams this task"; }
+  expr "$old" \< "$1" >/dev/null || { bt_kv fenced "$old"; bt_die "another benchtui process now streams this task"; }
   bt_end_streamer
 }
 

@@ -266,7 +266,7 @@ def _sizes(load: Load) -> str:
         blocks = load.size("size") // load.block * len(load.files)
         if blocks < load.threads:
             return (
-                f"options.threads: {load.threads} threads need a block each, but file and size have"
+                f"options.threads: {load.threads} threads need a block each, but the files have"
                 f" {blocks} of {load.block} bytes"
             )
     if load.directory and load.phase.makes_ios and load.flag("rand") and not load.size("size"):
@@ -276,7 +276,7 @@ def _sizes(load: Load) -> str:
 
 def _time(load: Load) -> str:
     if load.flag("infloop") and not load.count("timelimit", 0):
-        return "options.infloop requires timelimit: it never ends on its own"
+        return "options.infloop requires timelimit: without one, the load never ends"
     if load.flag("infloop") and not load.phase.makes_ios and load.phase.name != "stat":
         return f"options.infloop: phase {load.phase.name} can run only once"
     return ""
@@ -354,7 +354,10 @@ def _together(
 def _prepared(profile: Profile, document: YamlDocument, load: Load) -> Iterator[Problem]:
     """Yield problems with `prepare`: files need a layout, objects need a fill."""
     if load.store is not None and profile.prepare.layout:
-        message = "to write the objects first, set 'precondition: {fill: 1, rounds: 0}'"
+        message = (
+            "layout is for files; to write the objects first, set"
+            " 'precondition: {fill: 1, rounds: 0}'"
+        )
         yield document.problem(("prepare", "layout"), message, key=True)
     if load.store is None and profile.prepare.precondition is not None:
         yield document.problem(
@@ -370,7 +373,7 @@ def _headline(profile: Profile, document: YamlDocument, load: Load) -> Iterator[
     known = [*load.directions, *(["mixed"] if load.reads and load.writes else [])]
     if headline.direction not in known:
         message = (
-            f"direction: found {headline.direction}, phase {load.phase.name} reports"
+            f"direction: found {headline.direction}, but phase {load.phase.name} reports"
             f" {', '.join(known)}"
         )
         yield document.problem(("headline", "direction"), message)

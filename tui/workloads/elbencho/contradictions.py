@@ -30,7 +30,7 @@ TEXTS = {
     "first": "{told:.0f} {0} when the first thread was done, {other:.0f} when the last was",
     "setting": "{0} {told:.0f}, but the command line has {other:.0f}",
     "off": "{0} is off in the result, but the command line asks for it",
-    "time-limit": "took {told:time}, but --timelimit is {other:.0f} s",
+    "time-limit": "the phase took {told:time}, but --timelimit is {other:.0f} s",
     "limit": "{told:size} moved, but --{0} allows {other:size}",
     "entries": "{told:.0f} entries, but threads, -n and -N give {other:.0f}",
     "bytes": "{told:.0f} bytes, but the entries have {other:.0f}",
@@ -107,7 +107,7 @@ class PhaseFacts(Struct, frozen=True):
 
 
 def options(command: str) -> Words:
-    """Return the options of a command line by long name; flags have no value."""
+    """Return the options of a command line by long name; the value of a flag is empty."""
     try:
         words = shlex.split(command)[1:]
     except ValueError:
@@ -282,8 +282,8 @@ def _blocks(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
 
 
 def missing_phases(phases: Sequence[PhaseFacts]) -> Iterator[tuple[int, Contradiction]]:
-    """Yield (index, contradiction) for phases preceded by a missing one, according to the command
-    line.
+    """Yield (index, contradiction) for phases that the command line does not ask for, or that
+    follow a missing one.
 
     Phases run in a fixed order; those after an error or a time limit do not run.
     """
@@ -322,7 +322,9 @@ PERCENTILE = re.compile(r"(?<![\d.])([\d.]+)%<=([\d.]+)")
 
 
 def of_table(lines: Mapping[str, str]) -> Iterator[Contradiction]:
-    """Yield percentiles that contradict their histogram, from the lines of a phase by name."""
+    """Yield percentiles and counts that contradict the histogram beside them, from the lines of a
+    phase by name.
+    """
     for subject in SUBJECTS:
         counts = BUCKET_COUNT.findall(lines.get(f"{subject} lat hist", ""))
         total = sum(int(count) for _, count in counts)
@@ -358,7 +360,7 @@ DEFAULTS = {"threads": "1", "iodepth": "1", "block": "1M", "dirs": "1", "files":
 
 
 def load_options(command: str) -> LoadOptions | None:
-    """Return the options of a command line that affect its figures; None if they are unknown."""
+    """Return the options of a command line that affect the figures; None if they are unknown."""
     given = options(command)
     if not given or "configfile" in given:
         return None

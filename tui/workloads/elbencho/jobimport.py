@@ -14,12 +14,10 @@ from pathlib import PurePath
 
 from msgspec import Struct, field
 
-from tui.model.plain import TAG_PATTERN
 from tui.model.plan import is_device
 from tui.model.problem import Problem, UsageError
 from tui.model.profile import Param, ParamKind, parse_param
-from tui.model.quantities import shown
-from tui.workloads.base import Imported, default_tag
+from tui.workloads.base import Imported, checked_tag
 from tui.workloads.elbencho.options import (
     ELSEWHERE,
     OBJECT_PHASES,
@@ -90,11 +88,7 @@ def import_job(text: str, file: str, tag: str | None = None) -> Imported:
 
     Raises UsageError with every option that a profile cannot express.
     """
-    tag = tag or default_tag(file)
-    if not re.fullmatch(TAG_PATTERN, tag):
-        raise UsageError(
-            f"profile name {shown(tag)}: expected family/name in lower case, such as my/read"
-        )
+    tag = checked_tag(tag, file)
     messages: list[Problem] = []
     commands = [_command(line, words, file, messages) for line, words in _command_lines(text, file)]
     if not commands:
@@ -419,9 +413,8 @@ def _places(command: _Command, file: str) -> tuple[dict[str, Param], list[str]]:
         or any(not p.makes_ios for p in command.phases)
     ):
         if len(command.paths) > 1:
-            raise UsageError(
-                Problem("only one directory is supported", file=file, line=command.line)
-            )
+            message = f"found {len(command.paths)} directories; only one is supported"
+            raise UsageError(Problem(message, file=file, line=command.line))
         kind, about = DIRECTORY
         return {kind: Param(default=command.paths[0], kind="directory", help=about)}, [
             '  directory: "{directory}"'

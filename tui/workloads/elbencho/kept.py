@@ -45,7 +45,9 @@ Row = Mapping[str, str]
 
 
 def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
-    """Return one measurement per phase in a text. Raises UsageError."""
+    """Return one measurement per phase in a text, without phases that did no work. Raises
+    UsageError.
+    """
     if "phase_type" in text and "last_done" in text:
         return _numbered(_against_command(list(_of_json(text, file))))
     rows = _of_csv(text, file) if all(name in text for name in NEEDED) else table_rows(text, file)

@@ -221,6 +221,7 @@ def _writes_bytes(load: Load, files: Sequence[FileSpec]) -> int | None:
 def places(load: Load, offset: int, named: bool) -> tuple[list[str], list[FileSpec]]:
     """Return the directories and files of one host whose rank numbers begin at `offset`.
 
+    `named`: one entry per file, as a layout needs, else one for all numbered files of a directory.
     Raises UsageError.
     """
     size = load.size("size")
@@ -340,8 +341,10 @@ def pace(
     seeds: Mapping[str, int],
     offer: Offer,
 ) -> Paced:
-    """Return the step that offers this rate in I/Os per second over all hosts. Raises
-    UsageError.
+    """Return the step that offers this load over all hosts: a rate in I/Os per second, or full
+    load.
+
+    Raises UsageError.
     """
     free = with_options(timed(profile, offer.seconds), dict.fromkeys(LIMITS))
     rate_iops = offer.rate_iops

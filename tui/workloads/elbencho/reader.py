@@ -186,7 +186,7 @@ class ElbenchoReader:
             found["elbencho-no-output"] = self._why_no_output(exit_code)
         if self._unreadable:
             found["elbencho-unreadable-output"] = (
-                f"{self._unreadable} lines of elbencho's live statistics were unreadable"
+                f"unreadable lines in elbencho's live statistics: {self._unreadable}"
             )
         return list({**found, **self._end(exit_code, explained=bool(found))}.items())
 
@@ -209,7 +209,7 @@ class ElbenchoReader:
         if exit_code is None:
             return {"elbencho-exit-unknown": "the exit status of elbencho is unknown"}
         if exit_code in KILLED_EXITS:
-            return {"elbencho-killed": "elbencho was killed (SIGKILL): no result of the phase"}
+            return {"elbencho-killed": "elbencho was killed (SIGKILL): no result for the phase"}
         if (
             exit_code < 0
             or exit_code > SIGNAL_EXIT

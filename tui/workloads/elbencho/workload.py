@@ -119,15 +119,19 @@ class ElbenchoWorkload(Workload):
         seeds: Mapping[str, int],
         offer: Offer,
     ) -> Paced:
-        """Return the step that offers this rate in I/Os per second over all hosts. Raises
-        UsageError.
+        """Return the step that offers this load over all hosts: a rate in I/Os per second, or full
+        load.
+
+        Raises UsageError.
         """
         from tui.workloads.elbencho.plan import pace
 
         return pace(profile, params, hosts, seeds, offer)
 
     def set_by_search(self, profile: Profile, params: Mapping[str, ParamValue]) -> list[str]:
-        """Return notes on rate limits and duration parameters that a search ignores."""
+        """Return notes on rate limits and duration parameters that a search ignores, and on the
+        highest rate that can be offered.
+        """
         from tui.workloads.elbencho.plan import set_by_search
 
         return set_by_search(profile, params)

@@ -152,8 +152,8 @@ def bytes_of(entry: Entry) -> Iterator[Found]:
 def mix_of(entry: Entry) -> Iterator[Found]:
     """Yield a share of reads that differs from the job's by more than chance allows.
 
-    fio draws the direction of each I/O. Each pass over the files may repeat the same draws, so
-    there are only as many as the files have blocks.
+    fio draws the direction of each I/O. Each pass over the files may repeat the same draws, so the
+    number of independent draws is at most the number of blocks in the files.
     """
     dirs, options, job = entry.job.dirs, entry.options, entry.job
     if not entry.alone or set(dirs) != {"read", "write"} or job.failed:

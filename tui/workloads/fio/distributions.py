@@ -87,7 +87,8 @@ def of_latencies(
 ) -> Iterator[Found]:
     """Yield latency shares that do not add up, or contradict percentiles, minimum or maximum.
 
-    `digit`: possible error of a printed share. `flying`: I/Os that only one of the two counts.
+    `digit`: possible error of a printed share. `flying`: I/Os that may be counted in the shares but
+    not in the latencies, or the other way round.
     """
     filled = [each for each in found if each.share > 0]
     total = sum(each.n for each in counted)

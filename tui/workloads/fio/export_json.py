@@ -70,18 +70,22 @@ class ExportedMeasurement:
 
 
 def measured(record: RunRecord) -> list[ExportedMeasurement]:
-    """Return the fio measurements of a run. Raises UsageError if there are none."""
+    """Return the measurements of a run that fio's formats can express: no warm-ups, no MPI
+    programs.
+
+    Raises UsageError if there are none.
+    """
     steps = [
         step
         for step in record.steps
         if not step.warmup and step.results.aggregate and step.metadata is None
     ]
     if not steps:
-        tools = (
-            ", ".join(sorted({step.tool or "" for step in record.steps if step.metadata}))
-            or "nothing"
+        tools = ", ".join(sorted({step.tool or "" for step in record.steps if step.metadata}))
+        raise UsageError(
+            f"{record.run_id}: no result that fio's formats can express"
+            + (f"; this run used {tools}" if tools else "")
         )
-        raise UsageError(f"{record.run_id}: fio formats require a fio run; this run used {tools}")
     return [_measured(record, step) for step in steps]
 
 
@@ -299,7 +303,7 @@ def _spread(values: Iterable[float | None]) -> tuple[float, float, float, float,
 
 
 def latency_shares(dirs: Mapping[str, DirectionRecord]) -> Json:
-    """Return the share of I/Os, in per cent, in each range of ``latency_ns``, ``_us`` and
+    """Return the share of I/Os, in percent, in each range of ``latency_ns``, ``_us`` and
     ``_ms``.
     """
     split = "read" in dirs or "write" in dirs
@@ -322,7 +326,7 @@ def latency_shares(dirs: Mapping[str, DirectionRecord]) -> Json:
 def _shares(
     counts: Sequence[tuple[int, int]], unit_ns: int, bounds: Sequence[int | None], total: int
 ) -> Json:
-    """Return the share of I/Os, in per cent, by upper bound.
+    """Return the share of I/Os, in percent, by upper bound.
 
     The first range of a unit begins where the previous unit ends.
     """
@@ -476,12 +480,12 @@ JOBS = Exporter(
     "fio JSON+, all hosts",
     lambda source: _files(source, _standalone),
     tools="fio-plot, CBT, scripts",
-    details="as from one fio process: hosts merged, one group per job; fio_jsonplus_clat2csv reads"
-    " it too",
+    details="as if from one fio process: hosts merged, one group per job; also for"
+    " fio_jsonplus_clat2csv",
 )
 CLIENTS = Exporter(
     "fio JSON+ of each host",
     lambda source: _files(source, _clients),
     tools="fio-plot, pbench",
-    details="as from fio --client: each host, and 'All clients' with merged bins and percentiles",
+    details="as if from fio --client: each host, and 'All clients' with merged percentiles",
 )

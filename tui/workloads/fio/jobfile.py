@@ -30,7 +30,7 @@ def render(
     host_index: int,
     randseed: int | None,
 ) -> str:
-    """Return the job file of one host; for display without a seed, if `randseed` is None.
+    """Return the job file of one host; without a seed, as for display, if `randseed` is None.
 
     Raises UsageError if a name or value is not valid in a job file.
     """
@@ -67,7 +67,7 @@ def added_options(
 
 
 def explicit_seed(shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]]) -> int | None:
-    """Return the seed that the profile itself sets, if any."""
+    """Return the seed that the profile itself sets; None if it sets none, or not a whole number."""
     value = next(
         (level["randseed"] for level in (shared, *jobs.values()) if "randseed" in level), None
     )

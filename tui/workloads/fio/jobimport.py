@@ -11,11 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
-from tui.model.plain import TAG_PATTERN
 from tui.model.plan import HARMLESS, is_device
 from tui.model.problem import Problem, UsageError
 from tui.model.quantities import plain_size, shown
-from tui.workloads.base import Imported, default_tag
+from tui.workloads.base import Imported, checked_tag
 from tui.workloads.fio.jobimport_ini import (
     JobFileOption,
     JobFileSection,
@@ -82,11 +81,7 @@ def import_job(
     `file` names it in messages and, without a `tag`, names the profile. `environ` has the values of
     ``${NAME}``. Raises UsageError with every line that a profile cannot express.
     """
-    tag = tag or default_tag(file)
-    if not re.fullmatch(TAG_PATTERN, tag):
-        raise UsageError(
-            f"profile name {shown(tag)}: expected family/name in lower case, such as my/read"
-        )
+    tag = checked_tag(tag, file)
     reading = _Reading(file, environ or {})
     sections = read_sections(text, file)
     phases = list(_phases([_checked(section, reading) for section in sections], reading))

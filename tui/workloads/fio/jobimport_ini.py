@@ -79,7 +79,7 @@ def meaningful_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def first_comment(text: str) -> str:
-    """Return the comment at the start of the file; empty if there is none."""
+    """Return the first line of the comment at the start of a file; empty if there is none."""
     for line in text.split("\n"):
         bare = line.strip()
         if bare and not bare.startswith((";", "#")):

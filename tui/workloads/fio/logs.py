@@ -133,7 +133,9 @@ def _covered(told: Sequence[tuple[str, Sequence[Row]]], each_io: bool) -> int:
 
 
 def rows_of(file: KeptFile, *, histogram: bool = False) -> list[Row]:
-    """Return the rows of a log by time. Raises UsageError with the line of an invalid one."""
+    """Return the rows of a log, ordered by time. Raises UsageError with the line of an invalid
+    one.
+    """
     found: list[Row] = []
     for number, line in numbered(file.text, file.place):
         words = [word for word in line.replace(" ", "").split(",") if word]

@@ -151,7 +151,7 @@ def _file_bytes(job: JobOptions, files: int) -> int:
     """Return the size of each file in bytes. Raises UsageError."""
     whole, each = job.size("size"), job.size("filesize")
     if each is None and whole is None:
-        raise _unplanned(job, "set size or filesize: it gives the number of objects")
+        raise _unplanned(job, "size or filesize is required: it determines the number of objects")
     return each if each is not None else (whole or 0) // files
 
 
@@ -182,7 +182,7 @@ def check_put(tasks: Sequence[HostTask], *, put_first: bool) -> None:
     if not put_first and (each := next(needed, None)):
         why = (
             "fio counts GETs and DELETEs of missing objects as successful, so the plan"
-            " must write them"
+            " must write them first"
         )
         added = "prepare: {precondition: {fill: 1, rounds: 0}}"
         raise UsageError(f"{'/'.join(each.does)} of {each.names}: {why}: {added}")

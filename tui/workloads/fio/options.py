@@ -236,7 +236,7 @@ RATED = ("read", "write", "trim")  # the order of fio's lists: rate_iops=500,100
 
 
 def job_loads(jobs: Sequence[JobOptions]) -> list[JobLoad]:
-    """Return the loads of one host's jobs in common terms; jobs that only compute are none."""
+    """Return the loads of one host's jobs in common terms, without jobs that only compute."""
     return [
         _load(job, wave)
         for wave, together in enumerate(waves(jobs))

@@ -359,8 +359,8 @@ def _hosts(found: FioDocument) -> dict[tuple[str, int], tuple[str, list[KeptJob]
 
 
 def planned(jobs: Sequence[JobOptions]) -> tuple[list[JobLoad], float | None]:
-    """Return the jobs in common terms and their runtime in seconds; empty and None if the options
-    are unreadable.
+    """Return the jobs in common terms, and their runtime in seconds, None unless every job has one;
+    empty and None if the options are unreadable.
 
     The runtime that fio prints starts after startdelay and ramp_time.
     """

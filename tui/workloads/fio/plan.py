@@ -277,7 +277,10 @@ QUEUEING = ("libaio", "io_uring")
 
 
 def fill(steps: Sequence[Step], times: int, block_bytes: int) -> list[HostTask]:
-    """Return one task per host that fills all files of these steps. Raises UsageError."""
+    """Return one task per host that fills all files, devices, images and objects of these steps.
+
+    Raises UsageError.
+    """
     every = [task for step in steps for task in step.tasks]
     if any(task.objects for task in every):
         if any(task.files for task in every):

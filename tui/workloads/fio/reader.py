@@ -428,7 +428,7 @@ class FioReader:
         found = {}
         if broken := self._unreadable + self._framer.broken:
             found["fio-unreadable-output"] = (
-                f"{broken} fio status objects were unreadable and skipped"
+                f"unreadable fio status objects, which were skipped: {broken}"
             )
         if self._framer.cut:
             found["fio-output-cut"] = (
@@ -499,8 +499,8 @@ def other_options(job_file: str, printed: bytes) -> list[str]:
     """Return ``bs=1k (planned: 4k)`` for each option whose printed value differs from the job file,
     and a text for each job that is not in it.
 
-    Skips options missing on one side and those that fio expands (``$jobname``). `printed` is a
-    status object; empty if it cannot be decoded.
+    Skips options missing on one side and those that fio expands (``$jobname``). Empty if `printed`,
+    a status object, cannot be decoded.
     """
     try:
         output = _DECODER.decode(printed)

@@ -98,8 +98,8 @@ class Meter:
         self._held: Snapshot | None = None
 
     def feed(self, snapshot: Snapshot) -> Sample | None:
-        """Return the sample since the last one; None if it is too short, in which case the next one
-        includes it.
+        """Return the sample since the last one; None if there was no I/O yet, or if the sample is
+        too short, in which case the next one includes it.
         """
         entries = self._read(snapshot)
         interval_ms = self._interval_ms(snapshot.timestamp_ms, entries)
@@ -348,8 +348,8 @@ def _runtime_ms(job: StatusJob) -> int:
 def latency_result(latency: StatusLatency | None) -> LatencyResult | None:
     """Return one kind of latency; None if fio counted none.
 
-    Percentiles are fio's own (same buckets, same rule), limited to the exact maximum, which fio's
-    may exceed.
+    Percentiles are those that fio printed, limited to the exact maximum, which fio's may exceed,
+    and the standard ones that follow from its buckets.
     """
     if latency is None or latency.n == 0:
         return None

@@ -25,7 +25,7 @@ ENGINES = ("libaio", "io_uring", "posixaio", "psync")
 TERMS = (
     JobTerm("rw", "text", "randread", "randread, randwrite, randrw, read, write, rw", "pattern",
         PATTERNS),
-    JobTerm("rwmixread", "number", "", "Percentage of reads if rw is randrw or rw: 70",
+    JobTerm("rwmixread", "number", "", "Percentage of reads if rw is randrw or rw; default 70",
         "mix, % reads"),
     JobTerm("bs", "size", "", "Size of each I/O; 4k for random I/O, 1m for sequential",
         "block size"),
@@ -144,8 +144,8 @@ def _check_target(values: Mapping[str, Sequence[str]]) -> None:
     places = [name for name in ("directory", "filename") if name in values]
     fileless = set(values["ioengine"]) <= FILELESS_ENGINES
     if len(places) != 1 and not fileless:
-        where = "directory=/mnt/... or filename=/dev/..."
-        raise UsageError(f"fio: {'set only one of' if places else 'no target: set'} {where}")
+        none = "no target: set directory=/mnt/... or filename=/dev/..."
+        raise UsageError(f"fio: {'set only one of directory and filename' if places else none}")
     for name in places:
         for value in values[name]:
             if not fits("path", [value]):

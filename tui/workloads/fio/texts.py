@@ -75,18 +75,18 @@ TEXTS = {
     ),
     "version": "version {told:version}, but the output has fields added in {other:version}",
     "too-early": "the date is {apart:days} days before this version was released",
-    "hist-more": "{told:.0f} I/Os in a bucket, but {other:.0f} in the JSON",
+    "hist-more": "{told:.0f} I/Os in a bucket of the log, but {other:.0f} in that of the JSON",
     "hist-fewer": (
         "the I/Os missing from the log took {told:time} in total, but only {other:time} remained"
         " after its last row"
     ),
-    "log-rows": "{told:.0f} rows, but {other:.0f} samples in the JSON",
-    "log-least": "the smallest row is {told:.6g}, but the minimum in the JSON is {other:.6g}",
-    "log-most": "the largest row is {told:.6g}, but the maximum in the JSON is {other:.6g}",
-    "log-mean": "the rows allow a mean of {told:.6g}, but the JSON has {other:.6g}",
+    "log-rows": "{told:.0f} rows in the log, but {other:.0f} samples in the JSON",
+    "log-least": "smallest row of the log {told:.6g}, but the minimum in the JSON is {other:.6g}",
+    "log-most": "largest row of the log {told:.6g}, but the maximum in the JSON is {other:.6g}",
+    "log-mean": "the rows of the log allow a mean of {told:.6g}, but the JSON has {other:.6g}",
     "log-gap": (
-        "{told:.3g} s without a row, although there is one every {other:.3g} s, the load never"
-        " pauses, and no I/O took that long"
+        "{told:.3g} s without a row in the log, although there is one every {other:.3g} s, the load"
+        " never pauses, and no I/O took that long"
     ),
     "log-copies": "two workers have the same latency log of {told:.0f} rows",
     "entries": "{told:.0f} entries, but {other:.0f} workers",

@@ -336,9 +336,9 @@ def check(profile: Profile, jobs: Sequence[JobOptions]) -> None:
     """Raise UsageError if these jobs cannot be measured for a set time."""
     for job in jobs:
         if job.makes_no_data or job.engine in DELETING_ENGINES:
-            raise UsageError(f"job {job.name}: each file is used only once: cannot be paced")
+            raise UsageError(f"job {job.name} cannot be paced: each file is used only once")
         if job.on_objects and "trim" in job.access:
-            raise UsageError(f"job {job.name}: each object is deleted only once: cannot be paced")
+            raise UsageError(f"job {job.name} cannot be paced: each object is deleted only once")
     if len(waves(jobs)) > 1:
         raise UsageError(
             f"{profile.profile}: its jobs run one after the other and have no common rate"
@@ -350,9 +350,12 @@ def why_unpaced(profile: Profile, jobs: Sequence[JobOptions]) -> str:
     for job in jobs:
         held = next((name for name in HOLDING_BACK if job.get(name) not in (None, "0", "")), None)
         if held:
-            return f"job {job.name}: already limited by {held}: cannot be paced"
+            return f"job {job.name} cannot be paced: it is already limited by {held}"
     if any(job.get("new_group") == "0" for job in jobs[1:]):
-        return f"{profile.profile}: new_group=0 reports its jobs as one: their shares are unknown"
+        return (
+            f"{profile.profile} cannot be paced: new_group=0 reports its jobs as one, so their"
+            " shares are unknown"
+        )
     return ""
 
 

@@ -196,8 +196,10 @@ class FioWorkload(FioOnHosts):
         return warm(profile, seconds)
 
     def fill(self, steps: Sequence[Step], times: int, block_bytes: int) -> list[HostTask]:
-        """Return one task per host that fills all files and devices of these steps. Raises
-        UsageError.
+        """Return one task per host that fills all files, devices, images and objects of these
+        steps.
+
+        Raises UsageError.
         """
         from tui.workloads.fio.plan import fill
 
@@ -217,7 +219,7 @@ class FioWorkload(FioOnHosts):
         seeds: Mapping[str, int],
         offer: Offer,
     ) -> Paced:
-        """Return the step that offers this rate over all hosts. Raises UsageError."""
+        """Return the step that offers this load over all hosts. Raises UsageError."""
         from tui.workloads.fio.variants import pace
 
         return pace(profile, params, hosts, seeds, offer)

@@ -35,7 +35,7 @@ def _files(source: ExportSource) -> Iterator[ExportFile]:
     record = source.record
     found = [step for step in record.steps if step.tool == TOOL and step.metadata is not None]
     if not found:
-        raise UsageError(f"{record.run_id}: no IO500 result")
+        raise UsageError(f"{record.run_id} has no IO500 result")
     yield ExportFile(f"{record.run_id}.io500.md", [answers(record, found[-1]).encode()])
 
 

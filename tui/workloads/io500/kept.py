@@ -24,7 +24,7 @@ CLOCK = re.compile(r"^; (?P<key>START|END) (?P<value>\d.*)$")
 
 
 def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
-    """Return every IO500 run in a text that ended at least one phase."""
+    """Return every IO500 run in a text that has results."""
     return _outputs(text, file, ResultFiles())
 
 

@@ -178,7 +178,7 @@ class Io500Output:
                 yield Contradiction("score", printed, own, names=(unit,))
 
     def result(self, *, final: bool) -> MetadataResult | None:
-        """Return the results; None if no phase has ended."""
+        """Return the results; None if no phase has done any work."""
         if not (operations := self.operations()):
             return None
         return MetadataResult(
@@ -265,7 +265,7 @@ def directions(skip: Sequence[str]) -> list[str]:
 
 
 def easy_bytes_of(settings: Mapping[str, str]) -> int:
-    """Return the I/O size of ior-easy in bytes; the default if the settings are invalid."""
+    """Return the I/O size of ior-easy in bytes; the default if it is not set, or not a size."""
     try:
         return parse_size(settings["ior-easy.transfersize"]) or EASY_BYTES
     except (KeyError, ValueError):

@@ -119,7 +119,9 @@ def _problems(tag: str, texts: Mapping[str, str], settings: Mapping[str, str]) -
             yield Problem(f"{tag}: io500.skip: '{name}' is not a phase{meant}; allowed: {known}")
     for name, value in settings.items():
         if not value.isprintable():
-            yield Problem(f"{tag}: io500.settings: {name}: expected one printable line")
+            yield Problem(
+                f"{tag}: io500.settings: {name}: {value[:60]!r} is not one printable line"
+            )
 
 
 def launch_text(launch: MpiLaunch, hosts: int) -> str:

@@ -85,7 +85,7 @@ class Io500Program(StepProgram):
         )
         warnings = not_submittable(settings_of(self.launch.options))
         return [
-            ("info", f"IO500 {tried.version or 'of unknown version'}, {ranks}"),
+            ("info", f"IO500 {tried.version or '(unknown version)'}, {ranks}"),
             *(("warning", text) for text in warnings),
         ]
 

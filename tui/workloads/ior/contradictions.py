@@ -36,8 +36,8 @@ TEXTS = {
     "rates": "IOPS x wr/rd time is {told:.6g} MiB, but rate x total time {other:.6g} MiB",
     "latency": "rank 0 took {told:.6g} s by its latency, but all ranks together {other:.6g} s",
     "nodes": "{told:.0f} nodes, but tasks and tasks per node allow at most {other:.0f}",
-    "backwards": "finished {told:time} before it began",
-    "clock": "iterations took {told:time}, but it finished {other:time} after it began",
+    "backwards": "IOR finished {told:time} before it began",
+    "clock": "iterations took {told:time}, but IOR finished {other:time} after it began",
 }
 
 

@@ -191,15 +191,16 @@ def _size_problems(texts: Mapping[str, str]) -> Iterator[str]:
         )
     is_random = texts["random"].lower() in WORDS_TRUE
     if len(sizes) == 2 and is_random and sizes["block"] == sizes["transfer"]:
-        yield "random: I/Os are shuffled within a block, so a block needs more than one I/O"
+        both = f"block and transfer are both {units.size(sizes['block'])}"
+        yield f"random: {both}; I/Os are shuffled within a block, which needs more than one"
 
 
 def _joint_problems(texts: Mapping[str, str], options: Sequence[str]) -> Iterator[str]:
     on = {name for name in FLAGS if texts[name].lower() in WORDS_TRUE and _acts(name, texts)}
     if "collective" in on and texts["api"].upper() != "MPIIO":
-        yield "collective: requires api MPIIO"
+        yield f"collective: requires api MPIIO; found {texts['api']}"
     if "direct" in on and texts["api"].upper() != "POSIX":
-        yield "direct: requires api POSIX"
+        yield f"direct: requires api POSIX; found {texts['api']}"
     if {"random", "reorder"} <= on and "file_per_process" not in on:
         yield "random: cannot be used with reorder (-C) in a shared file"
     if "reorder" in on and any(option.startswith("-Z") for option in options):

@@ -133,14 +133,14 @@ class IorProgram(StepProgram):
             f" {units.size(shape.transfer)}{wall}"
         )
         lines: list[LogLine] = [
-            ("info", f"IOR {tried.version or 'of unknown version'}, {ranks}, {each}")
+            ("info", f"IOR {tried.version or '(unknown version)'}, {ranks}, {each}")
         ]
         warning = cache_warning(shape, tried.nodes or hosts)
         return [*lines, ("warning", warning)] if warning else lines
 
     def complete(self, result: MetadataResult, hosts: int, tried: Tried) -> list[tuple[str, str]]:
         """Add the ranks per node to the result, and the rank shift of reads that caches may serve:
-        the ranks of one node with -C, else 0. Ranks are placed in blocks.
+        the number of ranks per node with -C, else 0. Ranks are placed in blocks.
 
         With direct I/O, -Z or -Q the shift stays unknown. Returns no problems.
         """
@@ -232,7 +232,7 @@ class IorReader(RanksReader):
                     f"{name} completed {len(known.rates) if known else 0} of {asked} iterations"
                 )
             elif known.summary is None:
-                missing.append(f"IOR printed no summary of {name}")
+                missing.append(f"IOR printed no summary for {name}")
         if not missing and not output.finished:
             missing.append("the last line of IOR's output is missing")
         return [*missing, *self._other_bytes()]
@@ -246,7 +246,7 @@ class IorReader(RanksReader):
             return []
         wanted = self.ranks * self.launch.items * self.launch.bytes_per_op
         return [
-            f"{name} moved {known.moved_bytes:.0f} bytes, not {wanted}"
+            f"{name} moved {known.moved_bytes:.0f} bytes; expected {wanted}"
             for name, known in self.output.figures.items()
             if known.moved_bytes is not None
             and abs(known.moved_bytes - wanted) > TENTH + MOVED * wanted

@@ -57,8 +57,8 @@ TEXTS = {
     "shift": "ranks shifted by {told:.0f}, but -N gives {other:.0f}",
     "not-chosen": "{0}: {told:.3f} ops/s, but the command line selects only {1}",
     "no-rate": "the summary has no rate for {0}",
-    "backwards": "finished {told:time} before it began",
-    "clock": "phases took {told:time}, but it finished {other:time} after it started",
+    "backwards": "mdtest finished {told:time} before it began",
+    "clock": "phases took {told:time}, but mdtest finished {other:time} after it started",
 }
 
 

@@ -6,6 +6,7 @@ import posixpath
 import re
 from collections.abc import Mapping, Sequence
 
+from tui.metrics import units
 from tui.model.address import HostAddress
 from tui.model.plan import HostTask, MpiLaunch, Step
 from tui.model.problem import Problem, UsageError
@@ -102,7 +103,7 @@ def launch_text(launch: MpiLaunch, hosts: int) -> str:
     ranks = launch.ranks(hosts)
     lines = [
         "[mdtest]",
-        f"ranks={hosts} hosts x {launch.ranks_per_host} = {ranks}",
+        f"ranks={units.plural(hosts, 'host')} x {launch.ranks_per_host} = {ranks}",
         (
             f"files={ranks} ranks x {launch.items} = {ranks * launch.items} in each of"
             f" {launch.iterations} iterations"

@@ -147,7 +147,7 @@ def rank_shift_finding(result: MetadataResult) -> OperationFinding | None:
 
 
 def same_names(result: MetadataResult) -> OperationFinding | None:
-    """Return a finding if several nodes have one host name, so that placement is unknown; else
+    """Return a finding if several nodes share a host name, so that placement is unknown; else
     None.
     """
     if result.nodes < 2 or len(result.nodemap) != result.tasks or "0" in result.nodemap:
@@ -215,9 +215,11 @@ class MdtestProgram(StepProgram):
         their own files.
         """
         shift = self.shift(hosts, tried)
-        ranks = f"{hosts} hosts x {self.launch.ranks_per_host} ranks"
+        ranks = (
+            f"{units.plural(hosts, 'host')} x {units.plural(self.launch.ranks_per_host, 'rank')}"
+        )
         text = (
-            f"mdtest {tried.version or 'of unknown version'}, {ranks}; -N {shift.stride}:"
+            f"mdtest {tried.version or '(unknown version)'}, {ranks}; -N {shift.stride}:"
             f" {shift.text()}"
         )
         lines: list[LogLine] = [("info", text)]
