@@ -257,7 +257,7 @@ def test_what_was_found_fits_a_column_of_17_cells_whatever_it_is(
         texts.append(headline_texts(record.headline, record.search)[1])
     assert all(text and len(text) <= 17 for text in texts), texts
     assert texts[0] == "limits not met"
-    assert texts[1].startswith("≥ ")
+    assert texts[1].endswith(" (full)")
     assert texts[-1] == "78.1 % of linear"
 
 

@@ -90,6 +90,9 @@ async def test_a_file_of_zeros_is_reported_and_one_that_says_so_itself_is_report
         ({"kind": "read", "distinct": 7, "packed": 1.0}, 1),
         ({"kind": "read", "distinct": 16, "packed": 0.4}, 1),
         ({"kind": "written", "zero": 16}, 0),  # where it has not written, it may be a hole
+        ({"kind": "written", "zero": 16, "never_written": 0.01}, 1),
+        ({"kind": "written", "zero": 12, "distinct": 4, "never_written": 0.6}, 0),
+        ({"kind": "written", "distinct": 16, "packed": 1.0, "row": 1.0, "apart": 1.0}, 0),
         ({"kind": "written", "distinct": 1, "packed": 1.0}, 1),
         ({"kind": "written", "distinct": 16, "packed": 0.3}, 1),
     ],
@@ -100,6 +103,17 @@ def test_zeros_copies_and_what_gzip_packs_are_reported(row: dict[str, object], s
     assert len(found("content", evidence(jobs=[job], facts=facts))) == said
     named = evidence(jobs=[JobLoad("j", ("write",), reducible="zero_buffers=1")], facts=facts)
     assert len(found("content", named)) == (said if row["kind"] == "read" else 0)
+
+
+@pytest.mark.parametrize(("shares", "severity"), [
+    ({"row": 0.1, "apart": 1.0}, ["info"]), ({"row": 1.0, "apart": 0.1}, ["info"]), ({}, []),
+])  # fmt: skip
+def test_blocks_that_resemble_each_other_are_a_note(
+    shares: dict[str, float], severity: list[str]
+) -> None:
+    row = {"step": 0, "kind": "written", "blocks": 16, "distinct": 16, "packed": 0.98, **shares}
+    result = found("content", evidence(jobs=[JobLoad("j", ("write",))], facts={"content": [row]}))
+    assert [each.severity for each in result] == severity
 
 
 def test_zeros_of_holes_are_reported_as_holes_alone() -> None:

@@ -47,6 +47,17 @@ def test_only_buffered_writes_may_reach_storage_later(
     assert said("storage-traffic", at) == [(severity, 0.01)]
 
 
+@pytest.mark.parametrize(("direct", "severities"), [(True, []), (False, ["warning"])])
+def test_buffered_writes_are_counted_by_devices_not_by_the_pages_that_processes_dirty(
+    direct: bool, severities: list[str]
+) -> None:
+    counters = {"gen_write_bytes": 100e6, "gen_procs": 2.0, "dev_sda.wr": 1.3e6}
+    moved = {"h1": {"write": direction(1000.0, 4e6, bw_bytes_per_s=100e6)}}
+    telemetry = looked(**counters).steps[0].telemetry
+    at = evidence(moved, jobs=[JobLoad("a", ("write",), direct=direct)], telemetry=telemetry)
+    assert [severity for severity, _ in said("storage-traffic", at)] == severities
+
+
 @pytest.mark.parametrize(("asked", "severities"), [("write", []), ("read", ["error"])])
 def test_reads_that_verify_after_the_writes_have_a_time_of_their_own(
     asked: str, severities: list[str]
@@ -474,6 +485,17 @@ ARGUMENTS = " ".join(PLANNED[1:])
         ({"words": ""}, None),  # gone, or of a generator with its own commands
         ({"words": f"fio --cpus_allowed=0 {ARGUMENTS}"}, "warning"),
         ({"words": f"fio {ARGUMENTS} --readonly"}, "warning"),
+        ({"words": f"fio --numa_cpu_nodes 0 --eta-newline=1 {ARGUMENTS}"}, "warning"),
+        ({"words": f"/usr/bin/qemu-x86_64 /opt/fio-3.36 {ARGUMENTS}"}, "warning"),
+        ({"words": f"/usr/bin/fio --buffer_pattern 0x00 {ARGUMENTS}"}, "error"),
+        ({"words": f"/usr/bin/fio --buffer_pat=0x00 {ARGUMENTS}"}, "error"),
+        ({"words": f"/opt/x --buffer_pattern 0x00 {ARGUMENTS}"}, "error"),  # renamed
+        ({"words": f"fio {ARGUMENTS} -io_size 1m"}, "error"),
+        ({"words": f"fio {ARGUMENTS.replace('--eta', '--size=1m --eta')}"}, "error"),
+        ({"words": f"fio /tmp/other.fio {ARGUMENTS}"}, "error"),
+        ({"words": f"fio --readonly /tmp/other.fio {ARGUMENTS}"}, "error"),
+        ({"words": f"/lib64/ld-linux.so.2 /opt/fio --zero_buffers {ARGUMENTS}"}, "error"),
+        ({"words": f"/lib64/ld-linux.so.2 --preload /opt/x.so /opt/fio {ARGUMENTS}"}, "warning"),
         ({"words": f"fio {ARGUMENTS.replace('job.fio', '/tmp/other.fio')}"}, "error"),
         ({"words": f"fio {ARGUMENTS}", "other_job": True}, "error"),
         ({"words": f"fio {ARGUMENTS}", "preload": "/opt/intercept.so"}, "info"),

@@ -63,7 +63,8 @@ def test_an_objection_stands_by_the_findings_about_it(severity: str | None, stan
         else []
     )
     answer = against(
-        record(findings=found, checks=["reducible-data"], checks_not_made={}), "compressible"
+        record(findings=found, checks=["reducible-data", "content"], checks_not_made={}),
+        "compressible",
     )
     assert answer.standing == standing
     assert ("zeros" in {each.text for each in answer.evidence}) == bool(severity)
@@ -87,12 +88,39 @@ def test_a_check_that_has_nothing_to_be_about_leaves_nothing_open() -> None:
         checks_not_made={
             "offered-rate": CodedText(code=Moot.RATE),
             "reducible-data": CodedText(code=Moot.WRITES),
+            "content": CodedText(code=Moot.DATA),
         },
     )
     assert against(run, "compressible").standing == "n/a"
     assert "offered-rate" in {
         each.check for each in against(run, "waiting").evidence if each.weight == "n/a"
     }
+
+
+@pytest.mark.parametrize(("shares", "standing"), [
+    ({"row": 1.0, "apart": 1.0}, "refuted"), ({}, "unknown")
+])  # fmt: skip
+def test_blocks_that_were_not_compared_with_each_other_leave_open_whether_they_compress(
+    shares: dict[str, float], standing: str
+) -> None:
+    row = {"step": 0, "kind": "written", "blocks": 16, "distinct": 16, "packed": 1.0, **shares}
+    run = record(findings=[], checks=["reducible-data", "content"], checks_not_made={})
+    run.hosts[0].facts["content"] = [row]
+    assert against(run, "compressible").standing == standing
+
+
+def test_raw_output_that_was_only_saved_does_not_show_that_figures_are_unchanged() -> None:
+    assert against(record(findings=[]), "changed").standing == "unknown"
+
+
+def test_latency_from_submission_does_not_show_that_no_io_waited_before() -> None:
+    closed = {"offered-rate": CodedText(code=Moot.RATE)}
+    for checks, not_made, standing in [
+        (["slat"], closed, "partly-stands"), (["slat", "offered-rate"], {}, "unknown")
+    ]:  # fmt: skip
+        run = record(findings=[], checks=checks, checks_not_made=not_made)
+        run.latency_kind = "lat"
+        assert against(run, "waiting").standing == standing
 
 
 def test_the_same_ios_are_counted_as_stand_behind_the_percentiles() -> None:

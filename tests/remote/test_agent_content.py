@@ -46,6 +46,24 @@ async def test_blocks_are_reported_by_what_they_hold(
     assert (None if found.packed is None else found.packed < 0.8) == packs
 
 
+async def test_what_blocks_have_in_common_is_found_at_any_distance(
+    shell_agent: Agent, tmp_path: Path
+) -> None:
+    """fio changes a few bytes of each sector before it writes the same buffer again."""
+    path, base = tmp_path / "file", os.urandom(64 * 1024)
+    places = [(str(path), number * 16) for number in range(COUNT)]  # 64 KiB apart
+    path.write_bytes(os.urandom(2 << 20))
+    random = await read_blocks(shell_agent, places)
+    assert (random.row, random.apart) == (1.0, 1.0)
+    path.write_bytes(
+        b"".join(base[:at] + os.urandom(16) + base[at + 16 :] for at in range(0, 32 * 16, 16))
+    )
+    alike = await read_blocks(shell_agent, places)
+    assert alike.distinct == COUNT
+    assert (alike.row or 1) < 0.1
+    assert (alike.apart or 1) < 0.2
+
+
 async def test_what_is_not_there_or_ends_before_is_no_block(
     shell_agent: Agent, tmp_path: Path
 ) -> None:

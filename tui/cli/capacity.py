@@ -20,6 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Search for the capacity and return the exit code.
 
-    It is the run's, or 5 if no load meets the limits, 6 if undecided.
+    It is the run's, or 5 if no load meets the limits, 6 if undecided: also if full load meets them,
+    because that is a closed loop.
     """
     return run.run_profile(args, search_choice(args, "capacity"))

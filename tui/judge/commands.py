@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import posixpath
+import re
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
+from tui import workloads
 from tui.judge.check import CheckResult, RunEvidence, Severity, UnknownError, run_check
 from tui.model.host_tables import LoadCommand, rows
 from tui.model.operands import Operands
@@ -11,20 +16,27 @@ from tui.model.operands import Operands
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tui.model.plan import Plan
     from tui.model.step_record import Scalar
+    from tui.workloads.base import Workload
 
 MOST_SHOWN = 120  # characters of a command line
+# ld.so(8), with options that only say where libraries are
+LOADER = re.compile(
+    r"\S*/?ld[-.]\S*so\S*( --(library-path|inhibit-rpath|argv0|glibc-hwcaps-\w+) \S+"
+    r"| --inhibit-cache)*"
+)
+Rows = dict[str, list[LoadCommand]]
 
 
 @run_check(
     "planned-command",
     "Planned command",
     rule=(
-        "the processes that have the test files open run the planned command line, whatever starts"
-        " them, with the planned job file; a warning if arguments were added, if the job file was"
-        " changed after it was sent and then restored, or if a packaged program maps libraries"
-        " from elsewhere in place of the system's; a note on preloaded libraries"
+        "the processes that have the test files open run the planned command line with the planned"
+        " job file (an error if added arguments change the load); a warning if other arguments were"
+        " added, if another program than the dynamic loader runs the load generator, if the job"
+        " file was changed after it was sent and then restored, or if a packaged program maps"
+        " libraries from elsewhere in place of the system's; a note on preloaded libraries"
     ),
     advice=(
         "Find out what runs in place of the load generator on the host (command -v, type) and"
@@ -40,13 +52,13 @@ def planned_command(evidence: RunEvidence) -> Iterator[CheckResult]:
     if not any(ran.values()):
         raise UnknownError("command-lines")
     yield from _other_job(ran)
-    yield from _other_words(ran, evidence.plan)
+    yield from _other_words(evidence, ran)
     yield from _touched(ran)
     yield from _replaced(ran, evidence)
     yield from _preloaded(ran)
 
 
-def _touched(ran: dict[str, list[LoadCommand]]) -> Iterator[CheckResult]:
+def _touched(ran: Rows) -> Iterator[CheckResult]:
     """Yield the hosts whose job file was changed after it was sent, then restored: fio reads it
     once.
     """
@@ -60,7 +72,7 @@ def _touched(ran: dict[str, list[LoadCommand]]) -> Iterator[CheckResult]:
         yield CheckResult("warning", "touched", len(hosts), 0, scope, {"hosts": hosts})
 
 
-def _replaced(ran: dict[str, list[LoadCommand]], evidence: RunEvidence) -> Iterator[CheckResult]:
+def _replaced(ran: Rows, evidence: RunEvidence) -> Iterator[CheckResult]:
     """Yield libraries in place of the system's in a program that the system's packages provide.
 
     A program from elsewhere may come with its libraries.
@@ -82,54 +94,99 @@ def _replaced(ran: dict[str, list[LoadCommand]], evidence: RunEvidence) -> Itera
         yield CheckResult("warning", "replaced", len(found), 0, scope, operands)
 
 
-def _other_job(ran: dict[str, list[LoadCommand]]) -> Iterator[CheckResult]:
+def _other_job(ran: Rows) -> Iterator[CheckResult]:
     hosts = [host for host, found in ran.items() if any(row.other_job for row in found)]
     if hosts:
         scope: dict[str, Scalar] = {"hosts": " ".join(hosts)}
         yield CheckResult("error", "other-job", "other", "as planned", scope, {"hosts": hosts})
 
 
-def _other_words(ran: dict[str, list[LoadCommand]], plan: Plan) -> Iterator[CheckResult]:
+class Words(Struct, frozen=True):
+    """Words that were added to a planned command line: before the load generator, and to its own
+    arguments. `program`: the load generator, empty if its name does not occur.
+    """
+
+    starter: tuple[str, ...] = ()
+    program: str = ""
+    own: tuple[str, ...] = ()
+
+
+def _other_words(evidence: RunEvidence, ran: Rows) -> Iterator[CheckResult]:
     """Yield the hosts on which arguments differ from the plan in any step, then those on which
-    arguments were only added.
+    arguments were added that change the load, then those with other additions.
     """
-    planned = {(step.index, task.host): task.argv[1:] for step in plan.steps for task in step.tasks}
-    other, more = dict[str, tuple[str, list[str]]](), dict[str, tuple[str, list[str]]]()
-    for host, found in ran.items():
-        pairs = [(row.words, planned.get((row.step, host), [])) for row in found if row.words]
-        wrong = [(line, words) for line, words in pairs if words and not ends_as(line, words)]
-        if wrong:
-            added = all(_has_all(line, words) for line, words in wrong)
-            (more if added else other)[host] = wrong[0]
-    kinds: list[tuple[Severity, str, dict[str, tuple[str, list[str]]]]] = [
-        ("error", "other", other),
-        ("warning", "more", more),
-    ]
-    for severity, code, hosts in kinds:
-        for line, words in list(hosts.values())[:1]:
-            shown, meant = line[:MOST_SHOWN], " ".join(words)
+    tasks = {
+        (step.index, task.host): (step, task) for step in evidence.plan.steps for task in step.tasks
+    }
+    kinds: dict[str, dict[str, Operands]] = {"other": {}, "changing": {}, "more": {}}
+    for host, row in ((host, row) for host, found in ran.items() for row in found if row.words):
+        step, task = tasks.get((row.step, host), (None, None))
+        if step is None or task is None or not task.argv[1:]:
+            continue
+        words = added_words(row.words, task.argv)
+        if words is not None and not words.starter and not words.own:
+            continue
+        tool = workloads.find(step.tool) if words is not None and words.own else None
+        changing = _changing(tool, words) if tool is not None and words is not None else []
+        kind = "other" if words is None else "changing" if changing else "more"
+        kinds[kind].setdefault(
+            host,
+            {
+                "ran": row.words[:MOST_SHOWN],
+                "planned": " ".join(task.argv[1:]),
+                "words": " ".join(changing)[:MOST_SHOWN],
+            },
+        )
+    for kind, hosts in kinds.items():
+        for about in list(hosts.values())[:1]:
             scope: dict[str, Scalar] = {"hosts": " ".join(hosts)}
-            operands: Operands = {"hosts": list(hosts), "ran": shown, "planned": meant}
-            yield CheckResult(severity, code, shown, meant, scope, operands)
+            severity: Severity = "warning" if kind == "more" else "error"
+            operands: Operands = {"hosts": list(hosts), **about}
+            yield CheckResult(severity, kind, about["ran"], about["planned"], scope, operands)
 
 
-def ends_as(command: str, words: Sequence[str]) -> bool:
-    """Return whether a command line is a program with these arguments.
+def added_words(command: str, planned: Sequence[str]) -> Words | None:
+    """Return what was added to a planned command line; None if planned arguments are missing.
 
-    What starts the program may come first (ld.so, an interpreter), but no option may stand between
-    the program and the arguments.
+    The dynamic loader may come first with its options and the program: it is what the kernel starts
+    for a program of another library.
     """
-    first, end, rest = command.rpartition(f" {' '.join(words)}")
-    return bool(end) and not rest and not first.rpartition(" ")[2].startswith("-")
+    words = command.split(" ")
+    wanted = " ".join(planned[1:]).split(" ")
+    if words[1:] == wanted:
+        return Words(program=words[0])
+    name = posixpath.basename(planned[0])
+    places = [at for at, word in enumerate(words) if posixpath.basename(word).startswith(name)]
+    first = places[0] if places else 0
+    added = _added(words[first + 1 :], wanted)
+    if added is None:
+        return None
+    program = words[first] if places else ""
+    starter = () if LOADER.fullmatch(" ".join(words[:first])) else tuple(words[:first])
+    return Words(starter, program, tuple(added))
 
 
-def _has_all(command: str, words: Sequence[str]) -> bool:
-    """Return whether all of these words are in a command line, in this order."""
-    left = iter(command.split(" "))
-    return all(word in left for each in words for word in each.split(" "))
+def _added(words: Sequence[str], wanted: Sequence[str]) -> list[str] | None:
+    """Return the words besides those wanted; None unless all of these occur in their order."""
+    added, left = [], list(wanted)
+    for word in words:
+        if left and word == left[0]:
+            del left[0]
+        else:
+            added.append(word)
+    return None if left else added
 
 
-def _preloaded(ran: dict[str, list[LoadCommand]]) -> Iterator[CheckResult]:
+def _changing(tool: Workload, words: Words) -> Sequence[str]:
+    """Return the added words that change the load.
+
+    If the program has another name, words without a hyphen may be of what starts it.
+    """
+    own = words.own if words.program else [word for word in words.own if word.startswith("-")]
+    return tool.changing_words(own)
+
+
+def _preloaded(ran: Rows) -> Iterator[CheckResult]:
     known = {
         host: list(dict.fromkeys(row.preload for row in found if row.preload))
         for host, found in ran.items()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tui.judge.check import (
     CheckResult,
+    Severity,
     StepEvidence,
     UnknownError,
     step_check,
@@ -54,18 +55,19 @@ DATA, OTHERS, LEAST_BLOCKS = 0.8, 0.5, 4
     "content",
     "File contents",
     rule=(
-        f"of {LEAST_BLOCKS} or more sampled blocks, at least half are not zeros (reads),"
-        f" {units.share(OTHERS)} of the others differ, and gzip leaves at least"
-        f" {units.share(DATA)} of each; reducible-data covers what the job declares"
-        " reducible"
+        f"of {LEAST_BLOCKS} or more sampled blocks, at least half are not zeros (of writes: where"
+        f" file extents show that they were written), {units.share(OTHERS)} of the others differ,"
+        f" and gzip leaves at least {units.share(DATA)} of each; a note if fewer than"
+        f" {units.share(DATA)} of the 16-byte pieces differ, in 1 MiB in a row or in all sampled"
+        " blocks; reducible-data covers what the job declares reducible"
     ),
     advice=(
         "Lay the files out with the load generator's random data (prepare: layout), or write"
         " the whole device once: a drive or array that reduces data reads or stores almost nothing."
     ),
     source=(
-        "dd, cksum and gzip of 16 blocks of 4 KiB on each host, before the first 8 reading"
-        " steps and after writing steps"
+        "dd, cksum and gzip of 16 blocks of 4 KiB on each host, and od of 1 MiB, before the first 8"
+        " reading steps and after writing steps"
     ),
     when="files",
 )
@@ -83,19 +85,28 @@ def content(at: StepEvidence) -> Iterator[CheckResult]:
         raise UnknownError("file-blocks", quote=why_unknown(at, "content"))
     known = any(job.reducible for job in at.step.jobs)  # by reducible-data
     for kind in ("read", "written"):
-        found = {
-            host: why for host, row in here if row.kind == kind and (why := _reduced(at, host, row))
+        if kind == "written" and known:
+            continue
+        rows_of_kind = [(host, row) for host, row in here if row.kind == kind]
+        reduced = {
+            host: why for host, row in rows_of_kind if (why := _reduced(at, host, row)) is not None
         }
-        if found and not (kind == "written" and known):
-            scope: dict[str, Scalar] = {"hosts": " ".join(found)}
-            operands: Operands = {"kind": kind, "hosts": list(found.items())}
-            yield CheckResult("warning", "reducible", len(found), 0, scope, operands)
+        similar = {host: why for host, row in rows_of_kind if (why := _similar(row)) is not None}
+        cases: list[tuple[Severity, str, dict[str, Clause]]] = [
+            ("warning", "reducible", reduced),
+            ("info", "similar", {} if reduced else similar),
+        ]
+        for severity, code, hosts in cases:
+            if hosts:
+                scope: dict[str, Scalar] = {"hosts": " ".join(hosts)}
+                operands: Operands = {"kind": kind, "hosts": list(hosts.items())}
+                yield CheckResult(severity, code, len(hosts), 0, scope, operands)
 
 
 def _reduced(at: StepEvidence, host: str, row: Content) -> Clause | None:
     """Return how the sampled data can be reduced; None if it looks random."""
     data = row.blocks - row.zero
-    if row.kind == "read" and row.zero > data and not _has_holes(at, host):
+    if 2 * row.zero > row.blocks and not _explained(at, host, row):
         return clause("zeros", zeros=row.zero, blocks=row.blocks)
     if data < LEAST_BLOCKS:
         return None
@@ -104,6 +115,27 @@ def _reduced(at: StepEvidence, host: str, row: Content) -> Clause | None:
     if row.packed is not None and row.packed < DATA:
         return clause("gzip", left=row.packed)
     return None
+
+
+def _similar(row: Content) -> Clause | None:
+    """Return how sampled blocks resemble each other; None if they differ like random data.
+
+    Most arrays find this only within their unit of compression, some anywhere.
+    """
+    if row.row is not None and row.row < DATA:
+        return clause("row", share=row.row)
+    if row.apart is not None and row.apart < DATA:
+        return clause("apart", share=row.apart, blocks=row.blocks)
+    return None
+
+
+def _explained(at: StepEvidence, host: str, row: Content) -> bool:
+    """Return whether blocks without data can be the reason for the zeros of most blocks."""
+    if row.kind == "read":
+        return _has_holes(at, host)
+    if row.never_written is None:
+        return True
+    return row.zero - row.never_written * row.blocks <= row.blocks / 2
 
 
 def _has_holes(at: StepEvidence, host: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil, sqrt
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
@@ -52,6 +52,7 @@ EDGE_S = 1.0  # samples each second do not match begin and end exactly
 LEAST_S = 5.0
 # processes whose bytes telemetry reads every second; of more it reads some in turn
 READ_AT_ONCE = 16
+CounterName = Literal["mounts", "processes", "devices"]
 COUNTED = (("read", "read_bytes", "rd", "rd_server"), ("write", "write_bytes", "wr", "wr_server"))
 NOISE_CPU, NOISE_DISK, NOISE_NIC = default("background-load.cpu"), 20.0, 0.05
 
@@ -61,8 +62,10 @@ NOISE_CPU, NOISE_DISK, NOISE_NIC = default("background-load.cpu"), 20.0, 0.05
     "Bytes came from storage",
     rule=(
         f"the hosts moved at least {units.share(CONSERVED)} of the bytes that the load counts"
-        f" (one second at each end ignored); error below {units.share(HALF)}, except for buffered"
-        " writes, which the client may write back later"
+        f" (one second at each end ignored), by the first known of: bytes of NFS mounts, bytes that"
+        " the kernel counts for the load's processes, bytes of devices; for buffered writes, which"
+        " the processes only put into memory, devices come before processes; error below"
+        f" {units.share(HALF)}, except for buffered writes, which the client may write back later"
     ),
     advice=(
         "The rest came from a cache or from blocks that were never written: lay out all"
@@ -72,18 +75,24 @@ NOISE_CPU, NOISE_DISK, NOISE_NIC = default("background-load.cpu"), 20.0, 0.05
     when="files",
 )
 def conservation(at: StepEvidence) -> Iterator[CheckResult]:
-    """Bytes that no device, link or server delivered were in memory or never written: holes and
-    unwritten extents read as zeros at memory speed."""
+    """Bytes that no device, link or server delivered were in memory or never written (holes and
+    unwritten extents read as zeros at memory speed), or took a way that these counters do not see,
+    such as a kernel bypass."""
     if at.step.jobs and not any(job.stores for job in at.step.jobs):
         raise UnknownError(Moot.DATA)
-    ratios = {
-        (host.host, name): ratio for host in clients_of(at) for name, ratio in _ratios(at, host)
+    found = {
+        (host.host, name): (ratio, counter)
+        for host in clients_of(at)
+        for name, ratio, counter in _ratios(at, host)
     }
-    if not ratios:
+    if not found:
         raise UnknownError("byte-counters")
+    ratios = {place: ratio for place, (ratio, _) in found.items()}
     for each in fell_short(at, ratios, "storage-traffic.moved"):
-        code = "read" if each.direction == "read" else "written"
-        yield each.result(code, "warning" if _is_later(at, each) else "error")
+        kind = "read" if each.direction == "read" else "written"
+        _, counter = found[each.worst, each.direction]
+        later = _is_later(at, each.direction)
+        yield each.result(f"{kind}-{counter}", "warning" if later else "error")
 
 
 class Shortfall(Struct, frozen=True):
@@ -135,13 +144,16 @@ def _edge(at: StepEvidence, host: str, name: str) -> float:
     return max(mean, EDGE_S * known[-1] / sum(known)) if any(known) else mean
 
 
-def _is_later(at: StepEvidence, each: Shortfall) -> bool:
+def _is_later(at: StepEvidence, direction: str) -> bool:
     """Return whether these are buffered writes, which may reach storage after the load."""
-    return each.direction != "read" and not all(job.direct for job in at.step.jobs)
+    return direction != "read" and not all(job.direct for job in at.step.jobs)
 
 
-def _ratios(at: StepEvidence, host: HostTelemetryRecord) -> Iterator[tuple[str, float]]:
-    """Yield, by direction, the share of the load's bytes that moved beneath it.
+def _ratios(
+    at: StepEvidence, host: HostTelemetryRecord
+) -> Iterator[tuple[str, float, CounterName]]:
+    """Yield, by direction, the share of the load's bytes that moved beneath it, and what counted
+    them.
 
     Raises UnknownError for a short measurement.
     """
@@ -152,11 +164,14 @@ def _ratios(at: StepEvidence, host: HostTelemetryRecord) -> Iterator[tuple[str, 
         if host.end_s is not None and host.end_s - (host.start_s or 0.0) < LEAST_S:
             continue  # it did not run to the end
         counted = result.bw_bytes_per_s if result is not None else None
-        moved = _moved(host, own, disk, server)
+        columns = (f"gen.{own}", disk, f"nfs.{server}")
+        moved = _moved(host, columns, later=_is_later(at, name))
         if counted and moved is not None:
             # both by the same clock, and of the same real time
             share = _share_of_time(at, host, name)
-            yield name, moved * (clock_of(at, host.host) or 1.0) / (counted * share)
+            bytes_per_s, counter = moved
+            ratio = bytes_per_s * (clock_of(at, host.host) or 1.0) / (counted * share)
+            yield name, ratio, counter
 
 
 def _share_of_time(at: StepEvidence, host: HostTelemetryRecord, name: str) -> float:
@@ -174,20 +189,27 @@ def _share_of_time(at: StepEvidence, host: HostTelemetryRecord, name: str) -> fl
     return min(1.0, runtime_s / span_s)
 
 
-def _moved(host: HostTelemetryRecord, own: str, disk: str, server: str) -> float | None:
-    """Return the bytes per second that moved beneath the load: by its NFS mount, else by its
-    processes, else by its devices; None if not counted.
+def _moved(
+    host: HostTelemetryRecord, columns: tuple[str, str, str], *, later: bool
+) -> tuple[float, CounterName] | None:
+    """Return bytes per second beneath the load, and what counted them; None without counters.
+
+    `columns`: of its processes, of a device, of NFS mounts. `later`: these are buffered writes,
+    which the kernel counts for a process when it puts them into memory.
     """
-    if (from_server := host.mean_of(f"nfs.{server}")) is not None:
-        return from_server
+    own, disk, server = columns
+    if (from_server := host.mean_of(server)) is not None:
+        return from_server, "mounts"
     tops = [name for name, place in host.devices.items() if place == "top"]
     if not tops:
         return None
     below = [value for name in tops if (value := host.mean_of(f"dev.{name}.{disk}")) is not None]
-    own_bytes = (
-        host.mean_of(f"gen.{own}") if _all_counted(host) else _read_in_turn(host, f"gen.{own}")
-    )
-    return own_bytes if own_bytes is not None else sum(below) if below else None
+    if later and len(below) == len(tops):
+        return sum(below), "devices"
+    own_bytes = host.mean_of(own) if _all_counted(host) else _read_in_turn(host, own)
+    if own_bytes is not None:
+        return own_bytes, "processes"
+    return (sum(below), "devices") if below else None
 
 
 def _all_counted(host: HostTelemetryRecord) -> bool:

@@ -158,7 +158,9 @@ class Content(Struct, frozen=True, omit_defaults=True):
     """Content of sampled blocks of a step's files; `kind`: read or written by the step.
 
     Of `blocks` blocks of 4 KiB, `zero` contain zeros; the others have `distinct` different
-    contents, which gzip compresses to the share `packed`.
+    contents, which gzip compresses to the share `packed`. Of the pieces of 16 bytes other than
+    zeros, the shares `row` (of 1 MiB in a row) and `apart` (of all sampled blocks) differ.
+    `never_written`: share of the files without written extents, asked if most blocks are zeros.
     """
 
     step: int
@@ -167,6 +169,9 @@ class Content(Struct, frozen=True, omit_defaults=True):
     zero: int = 0
     distinct: int = 0
     packed: float | None = None
+    row: float | None = None
+    apart: float | None = None
+    never_written: float | None = None
 
 
 class TargetFile(Struct, frozen=True, omit_defaults=True):

@@ -386,8 +386,8 @@ _TARGET = (
         "content",
         "content",
         (
-            "dd, cksum and gzip of 16 blocks of 4 KiB, before the first 8 reading steps and after"
-            " writing steps"
+            "dd, cksum and gzip of 16 blocks of 4 KiB, and od of 1 MiB, before the first 8 reading"
+            " steps and after writing steps"
         ),
         "table",
         "target",

@@ -433,20 +433,24 @@ def parse_extents(answer: AgentAnswer, paths: Sequence[str]) -> tuple[dict[str, 
 
 
 BLOCK_BYTES = 4096
+LEAST_PIECES = 4 * BLOCK_BYTES // 16  # of four blocks
 
 
 class BlockSample(Struct, frozen=True):
     """Content of sampled blocks: number read, number of zero blocks, number of distinct other
     blocks.
 
-    `packed`: mean size of the other blocks after gzip, as a share of the block size; 1 means
-    incompressible, None that there are none.
+    `packed`: mean size of the other blocks after gzip, as a share; 1 means incompressible, None
+    that there are none. `row`, `apart`: share of the pieces of 16 bytes other than zeros that
+    differ, in 1 MiB in a row and in all sampled blocks; None with few of them.
     """
 
     blocks: int
     zero: int
     distinct: int
     packed: float | None
+    row: float | None = None
+    apart: float | None = None
 
 
 def parse_content(answer: AgentAnswer) -> BlockSample:
@@ -456,7 +460,17 @@ def parse_content(answer: AgentAnswer) -> BlockSample:
     data = [(crc, int(size)) for _, crc, size in found if crc != zero and size.isdigit()]
     sizes = [min(size / BLOCK_BYTES, 1.0) for _, size in data if size]
     packed = round(sum(sizes) / len(sizes), 3) if sizes else None
-    return BlockSample(len(found), len(found) - len(data), len({crc for crc, _ in data}), packed)
+    distinct = len({crc for crc, _ in data})
+    row, apart = (_different(answer.values.get(name, "")) for name in ("row", "apart"))
+    return BlockSample(len(found), len(found) - len(data), distinct, packed, row, apart)
+
+
+def _different(text: str) -> float | None:
+    """Return the share of different pieces from ``PIECES DIFFERENT``."""
+    pieces, _, different = text.partition(" ")
+    if not (pieces.isdigit() and different.isdigit()) or int(pieces) < LEAST_PIECES:
+        return None
+    return round(int(different) / int(pieces), 3)
 
 
 def parse_status(answer: AgentAnswer) -> TaskStatus:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tui.metrics import units
 from tui.metrics.buckets import label
 from tui.metrics.registry import BY_UNIT, METRICS
+from tui.model.figure_record import CodedText
 from tui.model.operands import clause
 from tui.model.search import Caveat, caveats_of
 from tui.model.search_record import (
@@ -111,10 +112,9 @@ def answer_text(
         least = f" down to {rate(capacity.high, unit)}" if capacity.high is not None else ""
         return f"no load meets {limits_text(limits) or 'the limits'}{least}"
     if answer.state == "met-at-full-load":
-        return (
-            f"capacity ≥ {rate(capacity.value, unit)}{at}: full load meets the "
-            f"limits{where}{_held(answer, so_far)}"
-        )
+        met = limits_text(limits) or "the limits"
+        load = f"{rate(capacity.value, unit)}, closed loop"
+        return f"full load meets {met}: {load}{where}{_held(answer, so_far)}"
     if answer.state == "found":
         return f"capacity {known(capacity, unit)}{at}{where}{_held(answer, so_far)}"
     if answer.step is None:
@@ -125,12 +125,14 @@ def answer_text(
 
 
 def _held(answer: AnswerRecord, so_far: bool) -> str:
-    """Return how long the answer was held, or that it was not: short points show neither burst
+    """Return how long which load was held, or that none was: short points show neither burst
     credits nor a cache that fills up.
     """
     if answer.held_s is None:
         return "" if so_far else ", not held"
-    return f", held for {units.span(answer.held_s)}"
+    known = isinstance(answer.hold, CodedText) and answer.hold.code == "held"
+    load = search_text(answer.hold) if known else f"held for {units.span(answer.held_s)}"
+    return f", {load.removesuffix(' at full load')}"
 
 
 def hold_text(answer: AnswerRecord) -> str:
@@ -231,7 +233,8 @@ def shares_text(shares: dict[str, float]) -> str:
 
 
 def short_text(search: SearchRecord) -> str:
-    """Return the result of a search in about 17 cells: ``48.2k IOPS ±2.1%``, ``≥ 61.0k IOPS``.
+    """Return the result of a search in about 17 cells: ``48.2k IOPS ±2.1%``, ``≥ 61.0k IOPS``;
+    ``61.0k IOPS (full)``: full load meets the limits.
 
     Empty while there is none.
     """
@@ -252,9 +255,7 @@ def _short_answer(answer: AnswerRecord) -> str:
     if answer.state == "found":
         known_to = spread(capacity, short=True).replace(" ", "")
         return f"{rate(capacity.value, unit)} {known_to}".strip()
-    low = (
-        capacity.value
-        if answer.state == "met-at-full-load" or capacity.low is None
-        else capacity.low
-    )
+    if answer.state == "met-at-full-load":
+        return f"{rate(capacity.value, unit)} (full)"
+    low = capacity.value if capacity.low is None else capacity.low
     return f"≥ {rate(low, unit)}" if answer.step is not None else "unfinished"

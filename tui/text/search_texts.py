@@ -274,6 +274,10 @@ ANSWERS: dict[str, Text] = {
         "any lower load" if share is None else f"loads below {units.share(share)} of the maximum"
     ),
     "higher-load": higher_load,
+    "arrivals": (
+        "random arrivals at a rate: full load is a closed loop, which sends nothing while it"
+        " waits; arrivals may exceed the limits at less"
+    ),
     "points-left": points_left,
 }
 

@@ -107,6 +107,8 @@ def _capacity(answer: AnswerRecord, *, ended: bool) -> FigureTile | None:
     if answer.state == "never-met" or value is None:
         return None
     number, unit = METRICS["iops" if answer.unit == "iops" else "bandwidth"].split(value)
+    if answer.state == "met-at-full-load":
+        return FigureTile("full load", number, unit, VALUE, "meets the limits")
     return FigureTile(
         "capacity", number, unit, VALUE, ("" if ended else "so far") if found else "at least"
     )

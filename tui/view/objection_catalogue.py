@@ -19,6 +19,7 @@ from tui.metrics.figures import (
 )
 from tui.metrics.histogram import Histogram
 from tui.metrics.registry import MIXED, each_io_once
+from tui.model.host_tables import Content, rows
 from tui.record.headline import coverage_text, is_short, length_text
 from tui.view.objections import (
     Objection,
@@ -139,6 +140,32 @@ def how_long(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEv
         # without those that failed: they have no latency
         if name != MIXED and latency is not None and latency.n:
             yield ObjectionEvidence("fact", f"{name}: {latency.n:,} I/Os counted")
+
+
+def sampled(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
+    """Yield what the sampled blocks of the files have in common, the worst host of each kind."""
+    known = [
+        row
+        for host in record.hosts
+        for row in rows(host.facts, Content)
+        if step is not None and row.step == step.index
+    ]
+    for kind in ("read", "written"):
+        these = [row for row in known if row.kind == kind and row.blocks > row.zero]
+        different = [
+            min(row.row, row.apart)
+            for row in these
+            if row.row is not None and row.apart is not None
+        ]
+        if different:
+            packed = [row.packed for row in these if row.packed is not None]
+            alone = f"gzip leaves {units.percent(min(packed))} of a block, and " if packed else ""
+            text = f"{kind}: {alone}{units.percent(min(different))} of the 16-byte pieces differ"
+            yield ObjectionEvidence("fact", f"{text} (worst host)")
+        if len(different) < len(these):
+            yield ObjectionEvidence(
+                "unknown", f"{kind}: sampled blocks not compared with each other"
+            )
 
 
 def steadiness(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
@@ -301,21 +328,26 @@ def waiting(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvi
         return
     kind = record.latency_kind_of(step)
     no_queue = reason_code(record, "slat") == Moot.SUBMISSION
+    closed = reason_code(record, "offered-rate") == Moot.RATE
     if kind == "lat" or no_queue:
         why = (
-            "lat, which starts with the request"
+            "lat, from the submission of each I/O to its completion"
             if kind == "lat"
             else f"{kind}, and the engine has no submission latency"
         )
-        yield ObjectionEvidence("refutes", f"latency shown is {why}: it includes all waiting")
+        yield ObjectionEvidence("fact", f"latency shown is {why}")
+        if not closed:
+            yield ObjectionEvidence(
+                "unknown", "the time that an I/O was due but not yet submitted is not in it"
+            )
     else:
         yield ObjectionEvidence("fact", f"latency shown is {kind}, submission to completion")
         yield from (
             ObjectionEvidence("partly", text) for text in [submission_text(step, kind)] if text
         )
-    if reason_code(record, "offered-rate") == Moot.RATE:
+    if closed:
         yield ObjectionEvidence(
-            "fact",
+            "partly",
             (
                 "closed loop: the load sends no requests while it waits, so a stall counts once"
                 " per I/O in flight"
@@ -361,7 +393,9 @@ def kept(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]
         size = units.size(sum(each.bytes for each in found.artefacts))
         again = f"benchtui runs verify {record.run_id}"
         files = f"{len(found.artefacts)} raw files ({size}) saved with SHA-256"
-        yield ObjectionEvidence("refutes", f"{files}; to recompute all figures: {again}")
+        yield ObjectionEvidence(
+            "unknown", f"{files}, not compared here; to recompute the figures of the load: {again}"
+        )
     else:
         yield ObjectionEvidence("unknown", "no load generator output saved")
     if found.journal is not None and found.journal.damaged_lines:
@@ -412,7 +446,8 @@ OBJECTIONS: tuple[Objection, ...] = (
         "compressible",
         "The data was compressible",
         ("reducible-data", "content"),
-        ("reducible-data",),
+        ("reducible-data", "content"),
+        sampled,
     ),
     Objection(
         "steady",

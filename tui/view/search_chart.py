@@ -94,8 +94,8 @@ def overlay_chart(
 def capacity_of(search: SearchRecord) -> float | None:
     """Return the capacity that a search found; None if it found none."""
     answer = search.answer
-    known = answer is not None and answer.state in ("found", "met-at-full-load")
-    return answer.capacity.value or None if answer is not None and known else None
+    found = answer is not None and answer.state == "found"
+    return answer.capacity.value or None if answer is not None and found else None
 
 
 def _curve(trace: Trace, place: int, y: Axis, *, marked: bool) -> Curve:

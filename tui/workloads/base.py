@@ -172,6 +172,10 @@ class OnHost(Protocol):
     # what to do about a problem that the engine found, by its code
     advice_by_code: Mapping[str, str] = {}
 
+    def changing_words(self, words: Sequence[str]) -> Sequence[str]:
+        """Return which words, added to a planned command line, change the load."""
+        return ()
+
     def sent_job(self, job_file: str) -> str:
         """Return a planned job file as the program needs it on the host."""
         return job_file

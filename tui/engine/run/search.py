@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from tui.capacity.answer import answer
-from tui.capacity.next_point import next_offer, unbounded, why_over
+from tui.capacity.next_point import has_rate, next_offer, unbounded, why_over
 from tui.capacity.points import PointData, clearly_over, judge
 from tui.engine.executors.load import end_early
 from tui.engine.plan.search import offered_step
@@ -193,6 +193,9 @@ def how_search_ended(ctx: RunContext) -> tuple[int, str]:
         over = found.state != "unfinished"
         if over and found.held_s is None:
             return EXIT_UNFINISHED, search_text(found.hold)
+        if found.state == "met-at-full-load" and has_rate(search):
+            # a closed loop: it has no intended start, from which the limits would count
+            return EXIT_UNFINISHED, "full load meets the limits; no rate of arrivals was measured"
     if over:
         return EXIT_COMPLETE, ""
     option = "--points" if len(points) >= search.points else "--within"

@@ -544,11 +544,23 @@ async def _sample(
         return
     async with asyncio.timeout(PATIENCE_S):
         found = await session.ask(lambda agent: read_blocks(agent, places))
+        never = None
+        if kind == "written" and 2 * found.zero > found.blocks:
+            never = await _never_written(session, list(dict.fromkeys(path for path, _ in places)))
     if found.blocks:
-        _keep(
-            session,
-            Content(step.index, kind, found.blocks, found.zero, found.distinct, found.packed),
-        )
+        figures = (found.zero, found.distinct, found.packed, found.row, found.apart, never)
+        _keep(session, Content(step.index, kind, found.blocks, *figures))
+
+
+async def _never_written(session: HostSession, paths: list[str]) -> float | None:
+    """Return the share of files without written extents; None if the host cannot report it."""
+    try:
+        found, _ = await session.ask(lambda agent: read_extents(agent, paths))
+    except HostError:
+        return None
+    whole = sum(each.size for each in found.values())
+    known = len(found) == len(paths) and whole
+    return sum(each.never_written for each in found.values()) / whole if known else None
 
 
 def sampled_of(files: Sequence[FileSpec], devices: Mapping[str, int]) -> list[tuple[str, int]]:

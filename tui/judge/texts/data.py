@@ -99,6 +99,9 @@ DATA: dict[str, dict[str, Text]] = {
     "reducible-data": {"options": "the data written is reducible: {options:all}"},
     "content": {
         "reducible": "the data {kind} is reducible: {hosts:merged}",
+        "similar": "blocks of the data {kind} resemble each other: {hosts:merged}",
+        "row": "{share:share} of the 16-byte pieces of 1 MiB in a row differ",
+        "apart": "{share:share} of the 16-byte pieces of {blocks} blocks differ",
         "zeros": "{zeros} of {blocks} blocks are zeros",
         "alike": "{blocks} blocks have {distinct} different contents",
         "gzip": "gzip leaves {left:share} of a block",
@@ -107,6 +110,10 @@ DATA: dict[str, dict[str, Text]] = {
         "other-job": "the job file of the load is not the planned one on {hosts:names}",
         "other": (
             "the load's arguments differ from the plan on {hosts:names}: {ran} (planned: {planned})"
+        ),
+        "changing": (
+            "arguments that change the load were added on {hosts:names}: {words} (planned:"
+            " {planned})"
         ),
         "more": (
             "the load ran with more arguments than planned on {hosts:names}: {ran} (planned:"

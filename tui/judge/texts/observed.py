@@ -40,10 +40,26 @@ def merged(hosts: Sequence[tuple[str, Sequence[str]]]) -> str:
 
 
 MOVED = "{direction}: devices and mounts of {host} moved only {share:share} of the bytes; the rest"
+BY_COUNTER = {
+    "mounts": "{direction}: NFS mounts of {host} moved only {share:share} of the bytes; the rest",
+    "devices": "{direction}: devices of {host} moved only {share:share} of the bytes; the rest",
+    "processes": (
+        "{direction}: the kernel of {host} counts only {share:share} of the bytes for the load's"
+        " processes; the rest"
+    ),
+}
 OBSERVED: dict[str, dict[str, Text]] = {
     "storage-traffic": {
         "read": f"{MOVED} came from a cache or was never written",
         "written": f"{MOVED} never went to storage",
+        **{
+            f"read-{counter}": f"{moved} came from a cache or was never written"
+            for counter, moved in BY_COUNTER.items()
+        },
+        **{
+            f"written-{counter}": f"{moved} did not reach storage in that time"
+            for counter, moved in BY_COUNTER.items()
+        },
     },
     "object-traffic": {
         "carried": "{direction}: the links of {host} carried {share:share} of the bytes counted"

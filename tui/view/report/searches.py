@@ -143,11 +143,7 @@ def _uprights(search: SearchRecord, x: Spec, unit: str) -> list[Spec]:
     """Return vertical lines for capacity and knee, with bands for their intervals."""
     found = []
     answer, knee = search.answer, search.knee
-    if (
-        answer is not None
-        and answer.state in ("found", "met-at-full-load")
-        and answer.capacity.value
-    ):
+    if answer is not None and answer.state == "found" and answer.capacity.value:
         found.append((answer.capacity, "capacity", GOOD))
     if knee is not None and knee.iops.value and search.kind == "curve":
         found.append((knee.iops, "knee", MUTED))

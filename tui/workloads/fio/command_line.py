@@ -3,9 +3,56 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from tui.workloads.fio.load_options import REPORTING
+from tui.workloads.fio.option_table import by_name, canonical, canonical_names
 from tui.workloads.fio.options import JobOptions
+
+# where the load runs, not what it does
+PLACEMENT = frozenset((
+    "cpus_allowed", "cpus_allowed_policy", "cpumask", "numa_cpu_nodes", "numa_mem_policy", "nice",
+))  # fmt: skip
+# of fio itself (init.c, l_opts): other jobs, or none
+OF_FIO = ("section", "client", "remote-config", "profile", "parse-only", "showcmd")
+NO_VALUE = ("readonly", "minimal", "append-terse", "showcmd", "parse-only", "warnings-fatal")
+
+
+def changing_words(words: Sequence[str]) -> list[str]:
+    """Return the words on a command line that change the load: options of jobs, without those that
+    only affect where it runs or how fio reports, and further job files.
+
+    fio accepts one or two hyphens, and the beginning of a name (getopt_long_only).
+    """
+    found: list[str] = []
+    value_changes = True  # a word that is no option's value is a job file
+    for word in words:
+        if not word.startswith("-"):
+            changes, value_changes = value_changes, True
+        else:
+            name, equals, _ = word.lstrip("-").partition("=")
+            meant = _meant(name)
+            changes = bool(meant - REPORTING - PLACEMENT)
+            value_changes = changes or bool(equals) or _has_no_value(meant or {name})
+        if changes:
+            found.append(word)
+    return found
+
+
+def _meant(name: str) -> set[str]:
+    """Return the options that a name or its beginning can mean; empty for those of fio that leave
+    the jobs as they are.
+    """
+    known = (*canonical_names(), *OF_FIO)
+    found = [name] if name in known else [each for each in known if name and each.startswith(name)]
+    return {canonical(each) for each in found}
+
+
+def _has_no_value(names: Iterable[str]) -> bool:
+    kinds = by_name()
+    return all(
+        name in NO_VALUE or kinds.get(name, {}).get("type") in ("set", "bool") for name in names
+    )
 
 
 def command_options(command: str) -> list[JobOptions]:

@@ -37,20 +37,25 @@ DEFAULTS = {
 }
 """fio's own defaults (options.c), which an output need not name. All others are 0 or none."""
 SHOWN = ("rw", "ioengine", "bs", "iodepth", "numjobs", "direct")  # with their defaults, too
-NOT_OF_THE_LOAD = frozenset((
-    *PLACES, *ACCESS, *OWN, *SECRETS, *(name for names in TARGETS.values() for name in names),
-    "name", "description", "comm", "randseed", "unique_filename", "allow_file_create",
-    "allow_mounted_write", "create_serialize", "create_only", "wait_for", "stonewall", "new_group",
-    "per_job_logs", "log_entries", "log_avg_msec", "log_hist_msec", "log_hist_coarseness",
+REPORTING = frozenset((
+    *(name for name in OWN if name.startswith("write_")), "description", "per_job_logs",
+    "log_entries", "log_avg_msec", "log_hist_msec", "log_hist_coarseness",
     "log_window_value", "log_offset", "log_prio", "log_issue_time", "log_compression",
     "log_compression_cpus", "log_store_compressed", "log_alternate_epoch", "log_unix_epoch",
     "log_alternate_epoch_clock_id", "log_max_value", "bwavgtime", "iopsavgtime",
-    "group_reporting", "stats",
+    "group_reporting",
     "block_error_percentiles", "clat_percentiles", "lat_percentiles", "slat_percentiles",
     "percentile_list", "significant_figures", "disk_util", "unified_rw_reporting", "error_dump",
-    "exitall", "exit_what", "exitall_on_error", "kb_base", "unit_base", "job_start_clock_id",
+    "kb_base", "unit_base", "job_start_clock_id",
     "output", "output-format", "eta", "eta-newline", "eta-interval", "status-interval", "minimal",
-    "append-terse", "terse-version", "bandwidth-log", "client", "server", "aux-path", "max-jobs",
+    "append-terse", "terse-version", "bandwidth-log", "aux-path", "max-jobs",
+))  # fmt: skip
+"""Options that only affect how fio reports."""
+NOT_OF_THE_LOAD = REPORTING | frozenset((
+    *PLACES, *ACCESS, *OWN, *SECRETS, *(name for names in TARGETS.values() for name in names),
+    "name", "comm", "randseed", "unique_filename", "allow_file_create",
+    "allow_mounted_write", "create_serialize", "create_only", "wait_for", "stonewall", "new_group",
+    "stats", "exitall", "exit_what", "exitall_on_error", "client", "server",
 ))  # fmt: skip
 """Names, places, and what only affects how fio reports."""
 SAME = {

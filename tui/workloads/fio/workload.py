@@ -86,6 +86,12 @@ class FioOnHosts(FioImports):
         )
     )
 
+    def changing_words(self, words: Sequence[str]) -> list[str]:
+        """Return which words, added to fio's command line, change the load."""
+        from tui.workloads.fio.command_line import changing_words
+
+        return changing_words(words)
+
     def sent_job(self, job_file: str) -> str:
         """Add a slash to each directory, because fio refuses symbolic links otherwise (lstat)."""
         return DIRECTORY.sub(r"\g<0>/", job_file)
