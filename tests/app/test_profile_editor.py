@@ -229,7 +229,7 @@ async def test_problems_come_as_one_types_with_reason_and_what_is_allowed(home: 
             user.problems[0] == "3:14: drop_caches: found 'maybe'; allowed: 'no', 'try', 'require'"
         )
         await user.sees("2 problems")
-        await user.sees("F4 problem")
+        await user.sees("F4 next problem")
         assert sorted(user.screen.area.problems) == [2, 4]
 
 
@@ -270,6 +270,23 @@ async def test_the_job_file_follows_the_text(home: Path) -> None:
         await user.sees("runtime=45s")
         await user.write("45s", "soon")
         await user.sees("last version without problems")
+
+
+async def test_of_a_file_that_is_broken_from_the_start_the_extended_profile_is_shown(
+    home: Path,
+) -> None:
+    own_file(home, OWN.replace("30s", "soon"))
+    async with opened(options(home), size=WIDE) as user:
+        user.app.steps.keep("editor", EditorScreen(home / "profiles" / "my" / "reads.yaml"))
+        user.app.show_step("editor")
+        await user.sees("of weka/read-iops, which this profile extends")
+        await user.sees("runtime=300s")
+
+
+async def test_a_line_that_is_longer_than_the_pane_ends_in_an_ellipsis(home: Path) -> None:
+    async with editing(home) as user:
+        await user.write("Mine", "a" * 200)
+        await user.sees("aaa…│")
 
 
 async def test_what_differs_from_the_preset_is_shown(home: Path) -> None:

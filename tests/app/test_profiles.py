@@ -287,7 +287,7 @@ async def test_what_was_used_last_comes_first_and_a_profile_says_what_it_takes(h
         await user.press("g", "j")
         assert user.cursor == "@demo/quick"
         await user.sees("recently used")
-        await user.sees("10 s + writing")
+        await user.sees("  10 s of load")
         assert "64 MiB where missing" in user.text and "64 MiB during the measurement" in user.text
         await user.press("enter")
         await user.sees(lambda: user.scope == "review")
@@ -304,9 +304,8 @@ async def test_what_a_profile_destroys_is_marked_at_80_columns_too(home: Path) -
         await user.sees(lambda: any(line.split()[1:4] == marked for line in user.text.splitlines()))
 
 
-def entry(tag: str, headline: str, **known: Any) -> CatalogueEntry:
-    known = {"preset": True, **known}
-    return CatalogueEntry(tag, "A title", Path(tag), tool="fio", headline=headline, **known)
+def entry(tag: str, headline: str, *, device: bool = False, preset: bool = True) -> CatalogueEntry:
+    return CatalogueEntry(tag, "A title", Path(tag), preset, "fio", headline, device=device)
 
 
 def test_only_what_may_overwrite_a_device_has_the_colour_of_a_warning() -> None:

@@ -11,12 +11,14 @@ from tui.text.line import (
     Run,
     clip,
     fit,
+    folded,
     indented,
     labelled,
     padded,
     plain_lines,
     rule,
     spread,
+    whole_names,
     width_of,
     wrap,
 )
@@ -96,3 +98,24 @@ def test_padding_goes_to_the_left_of_what_is_flush_right() -> None:
     assert (
         Line(tuple(padded([("4", "value"), (" GiB", "label")], 8, right=True))).plain == "   4 GiB"
     )
+
+
+def test_a_long_line_is_broken_after_separators_and_continues_indented() -> None:
+    line = Line.of(("list=", "label"), ("1:5:10:25", "value"))
+    assert plain_lines(folded(line, 9)) == ["list=1:5:", "  10:25"]
+    assert folded(line, 14) == [line]
+
+
+@given(RUNS, st.integers(4, 30))
+def test_a_folded_line_loses_nothing(runs: list[Run], width: int) -> None:
+    first, *more = folded(Line.of(*runs), width)
+    assert "".join([first.plain, *(line.plain[2:] for line in more)]) == Line.of(*runs).plain
+
+
+def test_of_names_that_do_not_fit_whole_ones_are_left_and_the_others_counted() -> None:
+    names = ["alpha", "beta", "gamma"]
+    assert whole_names(names, 18, ", ") == "alpha, beta, gamma"
+    assert whole_names(names, 17, ", ") == "alpha, beta, +1"
+    assert whole_names(names, 10, ", ") == "alpha, +2"
+    assert whole_names(names, 4, ", ") == "alp…"
+    assert whole_names([], 5, ", ") == ""

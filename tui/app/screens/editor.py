@@ -26,7 +26,7 @@ from tui.app.services.launching import sample_plan
 from tui.app.services.outside_editor import edit_outside
 from tui.app.terminal.action import key_name
 from tui.app.widgets.form import FieldSpec, Form
-from tui.app.widgets.lines import TextPane
+from tui.app.widgets.lines import TextPane, lacking, shown_as
 from tui.model.problem import BenchtuiError, UsageError
 from tui.model.yaml_text import YamlDocument, load
 
@@ -81,7 +81,9 @@ class EditorScreen(StepScreen):
     def compose_body(self) -> Iterable[Widget]:
         """Yield the text, a preview, and the problems."""
         symbols = self.shell.symbols
-        self.area = YamlArea(symbols.bad, symbols.arrow, id="editor-text", classes="pane")
+        self.area = YamlArea(
+            symbols.bad, shown_as("…", lacking(self.app)), id="editor-text", classes="pane"
+        )
         self.area.border_title = Content(self.file.name)
         self.preview = TextPane(id="editor-preview")
         self.form = DefaultsForm(self.shell.symbols.bad)
@@ -194,7 +196,9 @@ class EditorScreen(StepScreen):
             for a in footer_actions(self.SCOPE, useless, self.app.size.width)
             if a.scope == self.SCOPE
         ]
-        pairs = [(key_name(a.keys[0]), a.label) for a in useful]
+        next_view = VIEWS[following_view(self.view)].lower() or "text only"
+        labels = {"editor.view": next_view} if self.view else {}
+        pairs = [(key_name(a.keys[0]), labels.get(a.id, a.label)) for a in useful]
         pairs[2:2] = [
             ("F1", "help"),
             ("Esc", "close" if self.focused is self.area else "to the text"),
@@ -215,9 +219,8 @@ class EditorScreen(StepScreen):
         self.set_class(view != "text", "-side")
         self.set_class(view == "values", "-values")
         self.preview.border_title = VIEWS["job" if view == "values" else view]
-        following = VIEWS[following_view(view)].lower() or "text only"
-        self.preview.border_subtitle = self.form.border_subtitle = f"F3 {following}"
         self.show_preview()
+        self.show_state()
 
     async def show_form(self) -> None:
         """Show the form of parameters, and move to it if the user asked for that."""
@@ -443,7 +446,7 @@ class DefaultsForm(Form):
     """
 
     def __init__(self, mark: str) -> None:
-        super().__init__(self.check_default, mark, id="editor-form")
+        super().__init__(self.check_default, mark, unchanged="none changed", id="editor-form")
         self.profile: Profile | None = None
         self.is_made = False  # its fields exist
         self.defaults: dict[str, str] = {}  # as in the text

@@ -6,6 +6,7 @@ import difflib
 import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -26,6 +27,7 @@ from tui.metrics.units import plural
 from tui.model.plain import printable_lines
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.tool import SUITE
+from tui.model.yaml_text import load
 from tui.text.line import (
     ACCENT,
     BAD,
@@ -36,6 +38,7 @@ from tui.text.line import (
     WARN,
     Line,
     clip,
+    folded,
     heading,
     indented,
     labelled,
@@ -215,7 +218,8 @@ class YamlArea(TextArea):
             gutter = self._mark(text, "problem-gutter", ground)
             strip = Strip.join([gutter, strip.crop(self.gutter_width)])
         if self._is_cut(line):
-            last = strip.cell_length - 1
+            # without wrapping, Textual draws as many cells as the longest line has
+            last = self.scrollable_content_region.width - 1
             strip = Strip.join([strip.crop(0, last), self._mark(self.cut_mark, "sign", ground)])
         return strip
 
@@ -298,6 +302,7 @@ class LoadedText:
     loaded: LoadedProfile | None = None
     base: Profile | None = None
     hints: list[Problem] = field(default_factory=list)  # settings without effect: not errors
+    extended: LoadedProfile | None = None  # of a text with problems: the profile that it extends
 
 
 def judge(catalogue: Catalogue, text: str, path: Path) -> LoadedText:
@@ -315,7 +320,16 @@ def judge(catalogue: Catalogue, text: str, path: Path) -> LoadedText:
             [own_place(hint, path) for hint in loaded.hints],
         )
     except UsageError as error:
-        return LoadedText(text, [own_place(problem, path) for problem in error.problems])
+        problems = [own_place(problem, path) for problem in error.problems]
+        return LoadedText(text, problems, extended=extended_by(catalogue, text))
+
+
+def extended_by(catalogue: Catalogue, text: str) -> LoadedProfile | None:
+    """Return the profile that a text extends; None if it cannot be loaded."""
+    with suppress(BenchtuiError):
+        tag = load(text, "").data.get("extends")
+        return catalogue.load(tag) if isinstance(tag, str) else None
+    return None
 
 
 def own_place(problem: Problem, path: Path) -> Problem:
@@ -410,22 +424,31 @@ def job_lines(
     plan_of: Callable[[LoadedProfile], Plan],
     width: int,
 ) -> list[Line]:
-    """Return a text's job files; while the text has problems, the job files of `last_good`."""
+    """Return a text's job files.
+
+    While the text has problems, return dimmed job files of `last_good` or of the profile that the
+    text extends.
+    """
     from msgspec.structs import replace
 
-    if last_good is None:
-        return [
-            Line.of(("No job file yet: see the problems below" if judged.problems else "", LABEL))
-        ]
+    shown = judged.loaded or last_good or judged.extended
+    if shown is None:
+        text = "No job file: the profile has problems, listed below" if judged.problems else ""
+        return indented([(text, LABEL)], width, 0)
     try:
-        plan = plan_of(last_good)
+        plan = plan_of(shown)
     except BenchtuiError as error:
         return indented([(str(error), BAD)], width, 0)
     lines = job_files(replace(plan, steps=plan.steps[:STEPS_SHOWN]))
     more = len(plan.steps) - STEPS_SHOWN
     lines += [Line.of((f"and {plural(more, 'more step')}", LABEL))] if more > 0 else []
-    before = [Line.of(("last version without problems", WARN)), Line()]
-    return lines if judged.loaded is not None else [*before, *lines]
+    lines = [part for line in lines for part in folded(line, width)]
+    if judged.loaded is not None:
+        return lines
+    whose = f"of {shown.profile.profile}, which this profile extends"
+    before = "of the last version without problems" if last_good is not None else whose
+    dimmed = (Line.of(*((text, LABEL) for text, _ in line.runs)) for line in lines)
+    return [*indented([(before, WARN)], width, 0), Line(), *dimmed]
 
 
 # -- differences

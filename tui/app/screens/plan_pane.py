@@ -29,6 +29,7 @@ from tui.text.line import (
     WARN,
     Line,
     Run,
+    folded,
     heading,
     indented,
     labelled,
@@ -211,7 +212,7 @@ class PlanPane(TextPane):
         The job files follow the plan if they fit.
         """
         if self.shows_jobs:
-            return review_plan.job_files(plan)
+            return [part for line in review_plan.job_files(plan) for part in folded(line, width)]
         facts = {each.host: each.facts for each in self.answers} or self.facts
         lines = [
             *(

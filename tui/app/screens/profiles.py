@@ -21,7 +21,7 @@ from tui.app.widgets.form import FilterInput
 from tui.app.widgets.lines import Builder, TextPane
 from tui.app.widgets.picklist import PickList
 from tui.model.problem import BenchtuiError
-from tui.text.line import LABEL, TEXT, Line, Run
+from tui.text.line import LABEL, TEXT, Line, Run, folded
 from tui.view.plan import writes_at_all
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ class ProfilesScreen(FilteredScreen):
             lines = review_plan.job_files(sample_plan(loaded, self.shell))
         except BenchtuiError as error:
             return partial(profile_text.broken, error.problems, self.shell.symbols)
-        return lambda _: lines
+        return lambda width: [part for line in lines for part in folded(line, width)]
 
     def description(self, loaded: LoadedProfile, headline: str, width: int) -> list[Line]:
         """Return what a profile measures, with its job files if they fit."""
@@ -189,7 +189,8 @@ class ProfilesScreen(FilteredScreen):
         )
         room = self.detail.scrollable_content_region.height - len(lines) - 1
         jobs = review_plan.job_files(plan, room) if plan else []
-        return [*lines, Line(), *jobs] if jobs else lines
+        folds = (part for line in jobs for part in folded(line, width))
+        return [*lines, Line(), *folds] if jobs else lines
 
     @property
     def current(self) -> CatalogueEntry | None:

@@ -342,7 +342,7 @@ def param_lines(profile: Profile, width: int) -> Iterator[Line]:
             yield from labelled([label, default], [(about, LABEL)], width, help_at)
         else:
             yield from labelled([label], [default], width, indent)
-            yield from labelled([], [(about, LABEL)], width, indent) if about else ()
+            yield from indented([(about, LABEL)], width, 4) if about else ()
 
 
 def help_text(param: Param) -> str:

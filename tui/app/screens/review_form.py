@@ -474,7 +474,9 @@ def hint(param: Param, name: str = "") -> str:
     """Return a parameter's help and allowed values, and its name if the label is different."""
     allowed = ", ".join(str(choice) for choice in param.choices or ())
     text = "; ".join(part for part in (param.help or "", allowed and f"one of {allowed}") if part)
-    return f"{text} ({f'{name}, ' if name else ''}{param.kind})".lstrip()
+    kind = "" if param.choices or param.kind in text.lower().split() else param.kind
+    more = ", ".join(filter(None, (name, kind)))
+    return f"{text} ({more})".lstrip() if more else text
 
 
 def check_field(profile: Profile, name: str, text: str) -> str | None:
