@@ -287,7 +287,7 @@ async def test_what_was_used_last_comes_first_and_a_profile_says_what_it_takes(h
         await user.press("g", "j")
         assert user.cursor == "@demo/quick"
         await user.sees("recently used")
-        await user.sees("  10 s of load")
+        await user.sees("10 s + writing 64 MiB first")
         assert "64 MiB where missing" in user.text and "64 MiB during the measurement" in user.text
         await user.press("enter")
         await user.sees(lambda: user.scope == "review")
