@@ -172,6 +172,18 @@ def test_a_flush_that_no_device_could_have_answered_is_a_doubt(median_ns: int, d
     assert bool(found("flush-no-op", synced(median_ns))) is doubt
 
 
+@pytest.mark.parametrize(
+    ("cache", "direct", "doubt"),
+    [("write back", True, True), ("write through", True, False), ("write through", False, True)],
+)
+def test_after_direct_io_a_device_without_a_volatile_cache_has_nothing_to_flush(
+    cache: str, direct: bool, doubt: bool
+) -> None:
+    at = synced(900, job=replace(SYNCING, direct=direct))
+    at.hosts[0].facts["devices"] = [{"name": "nvme0n1", "kind": "disk", "write_cache": cache}]
+    assert bool(found("flush-no-op", at)) is doubt
+
+
 def test_without_flushes_nothing_is_reported_of_them() -> None:
     with pytest.raises(UnknownError):
         found("flush-no-op", synced(900, "rw,nobarrier", WRITER))

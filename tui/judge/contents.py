@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 @step_check(
     "reducible-data",
     "Reducible data",
-    rule=("written data cannot be compressed or deduplicated"),
+    rule=(
+        "no option makes the written data compressible or equal; content looks at the data itself"
+    ),
     advice=(
         "Use refill_buffers=1 without other buffer options, or quote the reduction ratio with"
         " the figure."

@@ -125,7 +125,9 @@ OF_MEMORY = default("working-set.memory")
     when="files",
 )
 def written(at: StepEvidence) -> Iterator[CheckResult]:
-    """Blocks that were never written are not on any disk. Reading them measures memory."""
+    """Blocks that were never written are usually not on any disk: reading them measures memory, or
+    the metadata of the storage.
+    """
     if not any("read" in job.directions and job.stores for job in at.step.jobs):
         raise UnknownError(Moot.READS)
     by_host = {
@@ -174,8 +176,8 @@ def written(at: StepEvidence) -> Iterator[CheckResult]:
     when="files",
 )
 def working_set(at: StepEvidence) -> Iterator[CheckResult]:
-    """Files that fit into a host's memory are served from there: the run measured memory, not
-    storage.
+    """Files that fit into a host's memory may be served from there: the run may have measured
+    memory, not storage.
     """
     if not at.step.jobs:
         raise UnknownError("job-parameters")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from tui.model.figure_record import DirectionRecord
+    from tui.model.host_record import HostRecord
     from tui.model.step_record import HostTelemetryRecord, Scalar
 
 # conditions about writes in a power cut
@@ -70,7 +71,8 @@ FLUSHING = ("ext2", "ext3", "ext4", "xfs")  # file systems that flush the device
     "Flushes reach the device",
     rule=(
         "if writes are flushed, no mount below the target disables flushes, and the median"
-        f" flush takes at least {FLUSH_NS / 1000:g} µs; on ext4, XFS and block devices whose"
+        f" flush takes at least {FLUSH_NS / 1000:g} µs (not after direct I/O to devices without a"
+        " volatile cache); on ext4, XFS and block devices whose"
         f" write cache is on, devices complete at least {units.share(FLUSHED)} of the load's syncs"
         " as flushes (with several workers, one flush may serve all)"
     ),
@@ -85,7 +87,10 @@ FLUSHING = ("ext2", "ext3", "ext4", "xfs")  # file systems that flush the device
     when="files",
 )
 def flush_no_op(at: StepEvidence) -> Iterator[CheckResult]:
-    """A flush that never reaches a device costs nothing, and a power cut loses the data anyway."""
+    """A flush that never reaches a volatile cache costs nothing, and a power cut loses the data.
+
+    A device whose cache survives a power cut needs none, and hosts then send none.
+    """
     if not any(job.durable or job.flushed for job in writers_of(at)):
         raise UnknownError(Moot.SYNCS)
     without = {
@@ -100,7 +105,12 @@ def flush_no_op(at: StepEvidence) -> Iterator[CheckResult]:
         operands: Operands = {"options": list(without.items())}
         yield CheckResult("warning", "no-barrier", len(without), 0, scope, operands)
     yield from _not_flushed(at)
-    took = {host: _median_sync(dirs) for host, dirs in at.record.results.per_host.items()}
+    direct = all(job.direct for job in writers_of(at))  # else there is data to write
+    took = {
+        host: _median_sync(dirs)
+        for host, dirs in at.record.results.per_host.items()
+        if not (direct and _needs_no_flush(record_of(at.run, host)))
+    }
     quick = {
         host: median_ns
         for host, median_ns in took.items()
@@ -111,6 +121,15 @@ def flush_no_op(at: StepEvidence) -> Iterator[CheckResult]:
         scope = {"hosts": " ".join(quick), "direction": "sync"}
         operands = {"host": host, "median_ns": quick[host]}
         yield CheckResult("warning", "quick", quick[host], FLUSH_NS, scope, operands)
+
+
+def _needs_no_flush(record: HostRecord | None) -> bool:
+    """Return whether all devices of the target are known, and none has a volatile cache: the kernel
+    completes their flushes itself.
+    """
+    layers = rows(record.facts, BlockLayer) if record is not None else []
+    disks = [layer for layer in layers if not layer.below]
+    return bool(disks) and all(layer.write_cache == "write through" for layer in disks)
 
 
 def _not_flushed(at: StepEvidence) -> Iterator[CheckResult]:

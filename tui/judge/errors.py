@@ -34,7 +34,7 @@ RESTARTED = ("host-rebooted",)
     source="error numbers, short and dropped I/Os, exit codes",
 )
 def tool_errors(at: StepEvidence) -> Iterator[CheckResult]:
-    """Failed I/O is fast and moves no data."""
+    """Failed I/O did not do its work, but counts with its time: often a very short one."""
     record = at.record
     if not record.tasks:
         raise UnknownError("exit-status")

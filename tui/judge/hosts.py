@@ -403,7 +403,8 @@ def never_together(at: StepEvidence) -> Iterator[CheckResult]:
     source="I/Os and bytes per second; lengths of the samples' intervals",
 )
 def stall(at: StepEvidence) -> Iterator[CheckResult | None]:
-    """A host did little I/O for seconds: it was frozen or limited, or its storage did not answer.
+    """A host did little I/O for seconds: it may have been frozen, limited or out of CPU, or its
+    storage did not answer.
 
     The last seconds of a size-bound load are excluded: its jobs end one after the other.
     """

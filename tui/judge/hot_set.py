@@ -52,9 +52,10 @@ class HotSet(Struct, frozen=True):
     "hot-set",
     "Hot set",
     rule=(
-        f"the blocks accessed {AGAIN:g} times or more, over all hosts, exceed"
-        f" {units.size(DRIVE)} (largest drive buffer); a note if they fit in"
-        f" {units.size(ARRAY)} (typical controller cache) or in the servers' memory, if known"
+        f"the blocks that get {units.share(HOT)} of the I/Os, over all hosts, exceed"
+        f" {units.size(DRIVE)} (assumed buffer of a drive; many are larger), unless touched blocks"
+        f" are accessed fewer than {AGAIN:g} times on average; a note if they fit in"
+        f" {units.size(ARRAY)} (assumed cache of a controller) or in the servers' memory, if known"
     ),
     advice=(
         "Use larger files or a more even random_distribution, attest cache-off, or state that"
@@ -64,10 +65,10 @@ class HotSet(Struct, frozen=True):
     when="files",
 )
 def hot_set(at: StepEvidence) -> Iterator[CheckResult]:
-    """Direct I/O bypasses the client's page cache, but not the caches behind it.
+    """Direct I/O usually bypasses the client's page cache, but not the caches behind it.
 
-    Drives, controllers and servers keep blocks that are accessed repeatedly; the figure then
-    measures these caches.
+    Drives, controllers and servers keep blocks that are accessed repeatedly; the figure may then
+    measure these caches.
     """
     if at.step.jobs and not any(job.direct for job in at.step.jobs if job.stores):
         raise UnknownError("page-cache")

@@ -39,7 +39,7 @@ KIB = 1024.0  # terse output of fio has whole I/Os and whole KiB per second, cut
         " precision"
     ),
     advice=(
-        "Check the tool's own output under raw/: one of the three figures was changed or misread."
+        "Check the tool's own output under raw/ for the figure that does not fit the other two."
     ),
     source="counts, rates and runtime from the load generator",
     when="ended",
@@ -47,7 +47,7 @@ KIB = 1024.0  # terse output of fio has whole I/Os and whole KiB per second, cut
 def rate_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
     """A rate is a count divided by a time.
 
-    If the three contradict each other, at least one was not measured."""
+    If the three contradict each other, at least one is wrong: changed, misprinted or misread."""
     for each in counted(at):
         seconds = each.figures.runtime_s
         if not seconds:

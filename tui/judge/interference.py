@@ -50,8 +50,8 @@ COUNTED = {"read": ("rd", "rd_server"), "write": ("wr", "wr_server")}
     when="files",
 )
 def other_traffic(at: StepEvidence) -> Iterator[CheckResult]:
-    """While you measure, reads and writes by others take their share of the storage, and no figure
-    shows it.
+    """While you measure, reads and writes by others take their share of the storage, and the load's
+    own figures do not show it.
     """
     jobs = [job for job in at.step.jobs if job.stores]
     if at.step.jobs and not jobs:

@@ -138,19 +138,17 @@ def _device_rate(
     rule=(
         f"no host uses more than {units.share(REACHED)} of its control group's limit for a"
         " device below the target (bytes or IOPS, by direction), and the limits are the same"
-        " after the load"
+        " after the load; rates far above a limit show that it does not apply, and are ignored"
     ),
     advice=(
-        "The figure measures the limit, not the storage. Raise io.max (v1: blkio.throttle) of"
+        "The limit, not the storage, probably sets the figure. Raise io.max (v1: blkio.throttle) of"
         " the load's group or slice, or quote the limit with the figure."
     ),
     source="io.max, blkio.throttle; rates of the load and of the device",
     when="files",
 )
 def io_limit(at: StepEvidence) -> Iterator[CheckResult]:
-    """A load at the I/O limit of its control group measures that limit, however fast the device
-    is.
-    """
+    """A load at the I/O limit of its control group probably measures that limit."""
     hosts = [host for host in at.run.hosts if host.name in at.record.results.per_host]
     if not any("cgroup_version" in host.facts for host in hosts):
         raise UnknownError("control-groups")

@@ -63,7 +63,8 @@ SYNC_SHARE = 0.5  # of the time of all workers
 def concurrency(at: StepEvidence) -> Iterator[CheckResult]:
     """By Little's law, the I/Os in flight are IOPS times mean latency.
 
-    If that differs from what the profile keeps in flight, the figure belongs to a different load.
+    If that differs from what the profile keeps in flight, the load was another one, or figures of
+    different loads were put together.
     """
     held = steady_load(at)
     shares = {
@@ -204,7 +205,7 @@ def _whole(result: DirectionRecord) -> LatencyRecord | None:
 def depth(at: StepEvidence) -> Iterator[CheckResult]:
     """A synchronous engine keeps one I/O of each job in flight, whatever depth is stated.
 
-    A sweep over depth then measures the same load again and again, and its best point is chance."""
+    A sweep over depth then measures the same load again and again."""
     if not at.step.jobs:
         raise UnknownError("job-parameters")
     swept = vain_axes(at.run.plan.steps, at.run.plan.axes)
@@ -221,8 +222,9 @@ def depth(at: StepEvidence) -> Iterator[CheckResult]:
         " arrivals: less three standard deviations)"
     ),
     advice=(
-        "The storage or the client cannot sustain this rate: the latency reflects an overload."
-        " Lower the rate, or run without one to measure the maximum."
+        "Probably the storage or the client cannot sustain this rate, and the latency reflects an"
+        " overload; think time and lost hosts also lower the rate. Lower the rate, or run without"
+        " one to measure the maximum."
     ),
     source="coordinated omission: I/Os that were never sent have no latency",
 )
@@ -422,7 +424,9 @@ def _due_s(at: StepEvidence) -> float | None:
     when="ended",
 )
 def runtime(at: StepEvidence) -> Iterator[CheckResult]:
-    """Caches and buffers absorb seconds of load; the sustained rate shows only after minutes."""
+    """Caches and buffers can absorb seconds of load; the sustained rate may show only after
+    minutes.
+    """
     seconds = at.record.measured_s or shortest_phase_s(at.record)
     if seconds is None:
         raise UnknownError("measured-time")

@@ -345,7 +345,9 @@ def _set_to(severity: Severity, code: str, found: dict[str, str]) -> CheckResult
     source="/proc/*/comm",
 )
 def other_load(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """Two benchmarks on one host disturb each other: both figures are wrong."""
+    """Two benchmarks on one host can disturb each other. Only the name of the other process is
+    known, not what it does.
+    """
     if not any("cpus" in host.facts for host in evidence.hosts):
         raise UnknownError("host-facts")
     others = {host.name: rows(host.facts, Running) for host in evidence.hosts}

@@ -261,7 +261,10 @@ def _read_in_turn(host: HostTelemetryRecord, name: str) -> float | None:
     ),
 )
 def client_cpu(at: StepEvidence) -> Iterator[CheckResult]:
-    """A client whose CPU is busy cannot send more I/O, however fast the storage is."""
+    """A client whose CPU is busy may be unable to send more I/O, however fast the storage is.
+
+    Not always: sleeping workers lose nothing to other programs on busy CPUs.
+    """
     hosts = clients(at)
     monitored = any(host.column("cpu.busy") or host.column("gen.thread") for host in hosts)
     if not monitored and all(_cpu_by_tool(task) is None for task in at.record.tasks.values()):

@@ -33,7 +33,7 @@ SAME = 1e-4  # of the rate: iterations of metadata operations differ by per cent
     source="ranks per host, and the rank shift between phases",
 )
 def rank_shift(at: StepEvidence) -> Iterator[CheckResult]:
-    """A host that stats and reads its own files is answered by its own cache, not by the
+    """A host that stats and reads its own files may be answered by its own cache, not by the
     storage.
     """
     metadata = at.record.metadata

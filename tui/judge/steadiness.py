@@ -144,15 +144,15 @@ def warm_up(at: StepEvidence) -> Iterator[CheckResult]:
         " have no sample"
     ),
     advice=(
-        "Check the connection to the host and its load. Totals are complete; the time series"
-        " is not."
+        "Check the connection to the host and its load. Totals are complete (except where"
+        " they were rebuilt from samples); the time series is not."
     ),
     source="samples of each host",
 )
 def missing_seconds(at: StepEvidence) -> Iterator[CheckResult]:
     """Charts and percentiles over time have gaps where no samples arrived.
 
-    The result itself is not affected.
+    The result itself is not affected, unless it was rebuilt from samples because a host was lost.
     """
     series = at.record.series
     if series is None:

@@ -112,10 +112,11 @@ def _added_up(
     when="ended",
 )
 def copied_output(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """Two hosts never take the same time to the nanosecond, and do not share their rare latencies.
+    """Two measurements hardly ever agree in all counts, times and latencies, or share rare ones.
 
-    A result that appears twice, with or without changes, was measured once, and the total counts it
-    twice. Equal counts are reported if chance explains them less than once in 10^12."""
+    A result that appears twice, with or without changes, was probably measured once, and the total
+    counts it twice. Equal counts are reported if chance explains them for less than one pair in
+    10^12, assuming independent I/Os."""
     seen: dict[bytes, list[str]] = {}
     found: list[Fingerprint] = []
     for step, record in zip(evidence.plan.steps, evidence.steps, strict=True):

@@ -75,7 +75,7 @@ DATA: dict[str, dict[str, Text]] = {
         "unwritten": "only {written:share} of {path} on {host} was written before it was read"
     },
     "working-set": {
-        "page-cache": "no direct I/O: {held}: the page cache serves the I/O",
+        "page-cache": "no direct I/O: {held}: the page cache may serve the I/O",
         "may-cache": "{held}; the file system may cache direct I/O",
         "files": FILES,
         "hot": f"{{share:share}} of the I/Os ({{skew}}) go to {FILES}",

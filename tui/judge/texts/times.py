@@ -47,7 +47,7 @@ TIMES: dict[str, dict[str, Text]] = {
         "no-barrier": (
             "flushes do not reach the device: mounted without barriers on {options:bracket}"
         ),
-        "quick": "median flush {median_ns:latency} on {host}: too fast for any device",
+        "quick": "median flush {median_ns:latency} on {host}: a command to a device takes longer",
         "lost": (
             "{host}: {syncs_per_s:iops} syncs/s by the load generator, but the devices complete"
             " {flushes_per_s:iops} flushes/s"
