@@ -20,6 +20,7 @@ from tui.app.frame.step_screen import KeyBar
 from tui.app.screens.compare import CompareScreen
 from tui.app.screens.runs import RunsScreen
 from tui.library.build import write_record
+from tui.library.summary import rename
 
 
 @pytest.fixture
@@ -52,12 +53,11 @@ async def test_two_marked_runs_are_compared_and_escape_leads_back(newest: RunMak
         assert [row.split()[0] for row in rows(app)[:2]] == ["B", "A"], "the older one is A"
         await pilot.press("c")
         await app.settle(pilot)
-        assert f"B  {newest.run_dir.name}" in page(app.screen) and "A is the oldest run" in page(
-            app.screen
-        )
+        assert "B  2026-11-20 10:15" in page(app.screen)
+        assert newest.run_dir.name in page(app.screen), "its ID is what commands take"
         await pilot.press("x")
         await app.settle(pilot)
-        assert f"A  {newest.run_dir.name}" in page(app.screen) and "A is newer" in page(app.screen)
+        assert "A  2026-11-20 10:15" in page(app.screen)
         assert "read IOPS" in page(app.screen) and page(app.screen).startswith("Inconclusive: B ")
         await pilot.press("escape")
         assert isinstance(app.screen, RunsScreen)
@@ -135,33 +135,35 @@ async def test_a_mark_can_be_taken_away(newest: RunMaker) -> None:
         assert not any(row.startswith("A ") for row in rows(app))
 
 
-async def test_latencies_are_drawn_on_demand(newest: RunMaker) -> None:
-    async with stage(newest, step="runs") as (app, pilot):
-        await pilot.press("space", "space", "c")
-        await app.settle(pilot)
-        assert "latency by percentile" not in page(app.screen)
-        await pilot.press("l")
-        await app.settle(pilot)
-        assert "read latency by percentile" in page(app.screen) and "━━ A  ━━ B" in page(app.screen)
-        pane = cast("CompareScreen", app.screen).pane
-        assert pane.show_vertical_scrollbar
-        widest = max(line.cell_length for line in pane.query_one(Static).content.split("\n"))  # type: ignore[union-attr]
-        assert widest <= pane.scrollable_content_region.width - 1, (
-            "the scroll bar takes a column of the chart"
-        )
-
-
-async def test_latencies_are_drawn_if_there_is_room_and_l_hides_them(
+async def test_l_shows_figures_and_charts_of_the_latencies_alone_and_the_page_again(
     newest: RunMaker,
 ) -> None:
+    rename(newest.run_dir, "after tuning")
+    async with stage(newest, step="runs") as (app, pilot):
+        await pilot.press("space", "space", "c")
+        await app.settle_whole(pilot)
+        before = page(app.screen)
+        await pilot.press("l")
+        await app.settle(pilot)
+        shown = page(app.screen).splitlines()
+        assert shown[0].split()[:5] == ["read", "latency", "p50", "p90", "p99"]
+        assert shown[1].startswith("A  11-18 10:15") and "µs" in shown[1]
+        assert shown[2].startswith("B  11-20 10:15  after tuning")
+        assert shown[3].startswith("B against A") and shown[3].count("%") > 3
+        assert "read latency by percentile" in page(app.screen) and "━━ A  ━━ B" in page(app.screen)
+        pane = cast("CompareScreen", app.screen).pane
+        assert not pane.show_vertical_scrollbar
+        await pilot.press("l")
+        await app.settle_whole(pilot)
+        assert page(app.screen) == before
+
+
+async def test_charts_are_below_the_figures_if_there_is_room(newest: RunMaker) -> None:
     async with stage(newest, (200, 60), step="runs") as (app, pilot):
         await pilot.press("space", "space", "c")
         await app.settle_whole(pilot)
         pane = cast("CompareScreen", app.screen).pane
         assert "read I/Os by latency" in page(app.screen) and not pane.show_vertical_scrollbar
-        await pilot.press("l")
-        await app.settle_whole(pilot)
-        assert "by latency" not in page(app.screen)
 
 
 async def test_both_charts_are_in_sight_next_to_each_other_where_there_is_room(
@@ -181,17 +183,11 @@ async def test_latencies_that_were_asked_for_are_in_sight_on_a_small_terminal(
     async with stage(newest, SMALL, step="runs") as (app, pilot):
         await pilot.press("space", "space", "c")
         await app.settle(pilot)
-        pane = cast("CompareScreen", app.screen).pane
-        assert pane.scroll_offset.y == 0
         await pilot.press("l")
         await app.settle(pilot)
         shown = in_sight(app.screen)
-        assert any("read latency by percentile" in line for line in shown[:3]) and any(
-            "┤" in line for line in shown
-        )
-        await pilot.press("l")
-        await app.settle(pilot)
-        assert "by percentile" not in page(app.screen)
+        assert sum("━━ A" in line for line in shown) == 2 and shown[3].startswith("B against A")
+        assert sum("└" in line for line in shown) == 2, "both charts, with their axes"
 
 
 async def test_y_copies_the_answer_the_figures_or_the_command_that_compares_the_same(

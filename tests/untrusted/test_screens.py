@@ -163,7 +163,7 @@ def comparison(screen: PtyScreen) -> None:
     """Two runs beside each other, and what is copied of them."""
     for _ in range(2):
         changed(screen, " ")
-    changed(screen, "c", "makes the next run A")
+    changed(screen, "c", "╭─ Compare")
     changed(screen, "l", "the runs have no latencies in common|by latency")
     changed(screen, "y", "Copy of")
     screen.keys("\r")

@@ -195,7 +195,7 @@ class Plot(Struct, frozen=True):
         x = _even(self.x, canvas.columns)
         for curve in self.curves:
             _draw(canvas, curve, x, self.y)
-        columns = _column_labels(x, canvas.columns)
+        columns = _with_room(_column_labels(x, canvas.columns), left, width)
         by_mark = len(self.curves) > 1 and not (coloured and _differ_by_colour(self.curves))
         texts = list(_cells(canvas, self.curves, labels, by_mark=by_mark, grid=coloured))
         head = _head(
@@ -300,16 +300,30 @@ def _column_labels(axis: Axis, columns: int) -> dict[int, str]:
     return {_dot(value, axis, columns * ACROSS) // ACROSS: text for value, text in inside}
 
 
-def _below(columns: dict[int, str], left: int, width: int) -> Line:
-    """Return the column labels, centred below their marks.
+def _with_room(columns: dict[int, str], left: int, width: int) -> dict[int, str]:
+    """Return the column labels that do not touch the one before.
 
-    Overlapping labels are left out.
+    A mark without a label says nothing.
     """
+    kept: dict[int, str] = {}
+    end = -1
+    for at, label in sorted(columns.items()):
+        start = _start(at, label, left, width)
+        if start > end:
+            kept[at], end = label, start + width_of(label)
+    return kept
+
+
+def _start(at: int, label: str, left: int, width: int) -> int:
+    """Return where a label starts that is centred below the mark in a column."""
+    return min(max(left + at - (width_of(label) - 1) // 2, 0), width - width_of(label))
+
+
+def _below(columns: dict[int, str], left: int, width: int) -> Line:
+    """Return the column labels, centred below their marks."""
     text = ""
     for at, label in sorted(columns.items()):
-        start = min(max(left + at - (width_of(label) - 1) // 2, 0), width - width_of(label))
-        if not text or start > width_of(text):
-            text += " " * (start - width_of(text)) + label
+        text += " " * (_start(at, label, left, width) - width_of(text)) + label
     return Line.of((text, LABEL))
 
 

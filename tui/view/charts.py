@@ -317,6 +317,7 @@ def time_ticks(seconds: float, width: int) -> AxisTicks:
 
 CURVE = (50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99, 99.995, 99.999)
 MARKED = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999)
+CHANGE_REACHES = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # ends of an axis of changes
 CLASSES_A_DECADE = 20
 # up to 1, up to 3, and more decades
 ROUND = ((1.0, 1.5, 2.0, 3.0, 5.0, 7.0), (1.0, 2.0, 5.0), (1.0,))
@@ -350,11 +351,48 @@ def percentile_curves(
         curves.append(Curve([points] if known else [], each.role, each.name))
     highs = [high for curve in curves for _, ys in curve.parts for high in ys]
     most = max((x for curve in curves for xs, _ in curve.parts for x in xs), default=1.0)
-    ticks = AxisTicks([_nines(value) for value in MARKED if _nines(value) <= most],
-                  [f"p{label(value)}" for value in MARKED if _nines(value) <= most])  # fmt: skip
-    x = Axis(_nines(50.0), most, ticks)
     title = f"{what} latency by percentile".strip()
-    return Plot(title, curves, x, _latency_axis(highs)).lines(width, height, coloured=coloured)
+    return Plot(title, curves, _percentile_axis(most), _latency_axis(highs)).lines(
+        width, height, coloured=coloured
+    )
+
+
+def change_by_percentile(
+    what: str,
+    first: NamedHistogram,
+    second: NamedHistogram,
+    size: tuple[int, int],
+    *,
+    coloured: bool = False,
+) -> list[Line]:
+    """Return a chart of how much slower the second is than the first, by percentile.
+
+    Percentiles with too few slower I/Os are left out; empty if fewer than two are left. `size`:
+    columns and rows.
+    """
+    least = min(first.counts.total, second.counts.total)
+    known = [value for value in CURVE if figures.enough_behind(least, value)]
+    if len(known) < 2:
+        return []
+    ours, theirs = (side.counts.percentiles(known) for side in (first, second))
+    xs = [_nines(value) for value in known]
+    shares = [theirs[label(each)] / max(ours[label(each)], 1) - 1 for each in known]
+    most = max(abs(share) for share in shares)
+    reach = next((each for each in CHANGE_REACHES if most <= each), most)
+    marks = [-reach, -reach / 2, 0.0, reach / 2, reach]
+    y = Axis(-reach, reach, AxisTicks(marks, [f"{m * 100:+.3g} %" if m else "0" for m in marks]))
+    curves = [
+        Curve([(xs, [0.0] * len(xs))], first.role, first.name),
+        Curve([(xs, shares)], second.role, second.name),
+    ]
+    title = f"{what} latency, {second.name} against {first.name}".strip()
+    return Plot(title, curves, _percentile_axis(xs[-1]), y).lines(*size, coloured=coloured)
+
+
+def _percentile_axis(most: float) -> Axis:
+    shown = [value for value in MARKED if _nines(value) <= most]
+    ticks = AxisTicks([_nines(each) for each in shown], [f"p{label(each)}" for each in shown])
+    return Axis(_nines(50.0), most, ticks)
 
 
 def _nines(percentile: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tui.analysis.compare import UNKNOWN_WORDS, Change, Comparison, PointChange, Word
@@ -37,7 +37,7 @@ ROOMY_FROM = 100  # columns for a comparison with everything about both sides ab
 NAMED = 2  # reasons in the sentence; the others are listed below it
 VERBS = {"iops": "does", "ops": "does", "bandwidth": "has", "latency": "is", "score": "has"}
 WITH_ARTICLE = ("profile", "version", "number", "text")
-CURVES = ("read", "write")  # roles of the two sides, as in the charts
+CURVES = ("read", "latency")  # roles of the two sides, as in the charts; none means a warning
 MORE_RUNS = f"run each {LEAST_RANKED_REPETITIONS} times (benchtui ab)"
 NOISE = "run-to-run noise is unknown"
 
@@ -127,7 +127,7 @@ def _of_one(change: Change, name: str, brief: bool) -> str:
     apart, over = _difference(change, name), _over(change)
     single = (len(change.values_a), len(change.values_b)) == (1, 1)
     if brief and single and change.within_runs and change.word == "inconclusive":
-        return f"Inconclusive: {apart}"  # the reason is below the table
+        return f"Inconclusive: {apart}: {NOISE}"
     interval = "" if brief else _interval(change.effect.low, change.effect.high)
     if change.word in ("better", "worse"):
         return f"{name} is {change.word}: {_amount(change)}{interval}, {over}"
@@ -292,9 +292,9 @@ METHODS = {
         " and B's"
     ),
     "within one run": (
-        "one run each: the intervals show how steady each run was from second to second"
-        " (metadata: between iterations), not run-to-run noise; repeat the runs, or measure"
-        " that noise with benchtui noise"
+        "one run each: the intervals show how steady each run was from second to second (or"
+        " between iterations), not run-to-run noise; repeat the runs, or measure that noise with"
+        " benchtui noise"
     ),
     "one run, order statistics": (
         "single runs: percentile intervals are based on the number of slower I/Os"
@@ -305,7 +305,7 @@ METHODS = {
     ),
 }
 HOLM = "the headline is tested alone; other figures are tested together and need stronger evidence"
-LABELS = 10
+GAP = 2  # before the bars of a table
 
 
 def comparison_lines(
@@ -313,23 +313,25 @@ def comparison_lines(
     width: int | None,
     *,
     every: bool = False,
-    drawn: Sequence[Line] = (),
     advice: bool = True,
 ) -> list[Line]:
-    """Return a comparison: answer, runs, differences in setup, headlines, figures.
+    """Return a comparison: answer, runs, differences in setup, headlines, figures, method.
 
-    `every` includes all figures of all points of a matrix. `drawn`: lines to insert below the
-    answer. `advice`: say what to do if the result is inconclusive.
+    `every` includes all figures of all points of a matrix. `advice`: say what to do if the result
+    is inconclusive.
     """
+    return [
+        *answer_lines(found, width or 120, advice=advice),
+        *figure_lines(found, width, every=every),
+        *method_lines(found, width or 120),
+    ]
+
+
+def figure_lines(found: Comparison, width: int | None, *, every: bool = False) -> list[Line]:
+    """Return differences in setup, headlines and figures; with `every`, those of all points."""
     room = width or 120
     gap = [] if room < ROOMY_FROM else [Line()]
-    lines = [
-        *answer_lines(found, room, advice=advice),
-        *drawn,
-        *gap,
-        *gate_lines(found, room),
-        Line(),
-    ]
+    lines = [*gap, *gate_lines(found, room), Line()]
     if found.search is not None:
         from tui.analysis.searches import search_lines
 
@@ -343,32 +345,48 @@ def comparison_lines(
                 *([Line(), Line.of((point.name, HEADING))] if not single else []),
                 *_figures(point, width),
             ]
-    return [*lines, *([Line(), *methods] if (methods := list(_methods(found, room))) else [])]
+    return lines
 
 
-def answer_lines(found: Comparison, width: int, *, advice: bool = True) -> list[Line]:
-    """Return the result sentence, and the runs of both sides."""
+def method_lines(found: Comparison, width: int) -> list[Line]:
+    """Return how changes were tested, after an empty line; empty if nothing was."""
+    if found.search is not None or not (methods := list(_methods(found, width))):
+        return []
+    return [Line(), *methods]
+
+
+def answer_lines(
+    found: Comparison,
+    width: int,
+    *,
+    advice: bool = True,
+    titles: Mapping[str, str] | None = None,
+) -> list[Line]:
+    """Return the result sentence, and the runs of both sides; `titles`: those of runs, by ID."""
     text = sentence(found, advice=advice, brief=width < ROOMY_FROM)
     said = [(text, ROLES.get(found.word, BRIGHT))]
-    return [*indented(said, width, 0), *_sides(found, width)]
+    return [*indented(said, width, 0), *_sides(found, width, titles or {})]
 
 
-def _sides(found: Comparison, width: int) -> Iterator[Line]:
+def _sides(found: Comparison, width: int, titles: Mapping[str, str]) -> Iterator[Line]:
     for name, role, records in zip("AB", CURVES, (found.a, found.b), strict=False):
         for record in records:
-            runs = side_runs(record, brief=width < ROOMY_FROM)
+            title = titles.get(record.run_id, "")
+            runs = side_runs(record, title, brief=width < ROOMY_FROM)
             yield from labelled([(f"{name}  ", role)], runs, width)
 
 
-def side_runs(record: RunRecord, *, brief: bool = False) -> list[Run]:
-    """Return the text of one run: id, profile, hosts, target, state, verdict.
+def side_runs(record: RunRecord, title: str = "", *, brief: bool = False) -> list[Run]:
+    """Return the text of one run: start, title, profile, hosts, state, verdict, id.
 
-    `brief`: without profile and target; what differs between runs is listed below them.
+    `brief`: without profile, and without the id if the start is known; what differs between runs
+    is listed below them.
     """
     hosts = units.plural(len(record.hosts), "host")
-    place = [f"on {record.target}"] if record.target else []
     profile = [] if brief else [record.profile.tag]
-    said = [*profile, hosts, *([] if brief else place), record.state]
+    state = [] if record.state == "complete" and record.verdict else [record.state]
+    said = [*profile, hosts, *state]
+    begun = when(record)
     verdict = VERDICTS.get(record.verdict or "", "")
     role = (
         BAD
@@ -377,11 +395,18 @@ def side_runs(record: RunRecord, *, brief: bool = False) -> list[Run]:
         if record.verdict == "valid-with-warnings"
         else LABEL
     )
-    return [
-        (record.run_id, BRIGHT),
+    runs: list[Run] = [
+        (begun or record.run_id, BRIGHT),
+        (f"  {title}" if title else "", BRIGHT),
         (f"  {', '.join(said)}", TEXT),
         (f", {verdict}" if verdict else "", role),
     ]
+    return runs if brief or not begun else [*runs, (f"  {record.run_id}", LABEL)]
+
+
+def when(record: RunRecord) -> str:
+    """Return when a run started, to the minute, in UTC; empty if unknown."""
+    return (record.created_utc or "").replace("T", " ")[:16]
 
 
 def gate_lines(found: Comparison, width: int) -> list[Line]:
@@ -421,36 +446,65 @@ def _listed(label: str, role: str, parts: Sequence[SetupDifference], width: int)
 
 
 def _figures(point: PointChange, width: int | None) -> list[Line]:
-    """Return the table of all figures of a point, the headline first and highlighted."""
-    title = Column[Change]("figure", lambda each: (each.title, BRIGHT if each.headline else TEXT))
-    return _table([title], point.changes, width)
+    """Return the table of all figures of a point, the headline first and highlighted.
+
+    A direction that all figures share is the heading if the room is short.
+    """
+    names = {each.title.partition(" ")[0] for each in point.changes if " " in each.title}
+    narrow = width is not None and width < ROOMY_FROM and len(point.changes) > 1
+    shared = names.pop() if narrow and len(names) == 1 else ""
+
+    def titled(change: Change) -> Run:
+        return change.title.removeprefix(f"{shared} "), BRIGHT if change.headline else TEXT
+
+    head = point.headline
+    # the answer has it
+    told = head is not None and head.word == "inconclusive" and head.within_runs
+    return _table([Column(shared or "figure", titled)], point.changes, width, told=told)
 
 
 def _table(
-    first: Sequence[Column[Change]], rows: Sequence[Change], width: int | None
+    first: Sequence[Column[Change]],
+    rows: Sequence[Change],
+    width: int | None,
+    *,
+    told: bool = False,
 ) -> list[Line]:
     """Return a table of changes.
 
     Words that apply to all rows, and reasons too long for a column, are below the table, each once.
+    `told`: words that apply to all rows are above it already.
     """
     shared = _shared_words(rows)
-    columns = [*first, *_columns(rows, words=shared is None, bars=width is not None)]
+    columns = [*first, *_columns(rows, words=shared is None)]
+    if width is not None:
+        room = width - _cells(columns, rows) - GAP
+        columns[len(columns) - (shared is None) :] = [
+            *interval_bars(rows, BAR_ROLES, drop=5, width=room),
+            *columns[len(columns) - (shared is None) :],
+        ]
     least = [column for column in columns if not column.drop]
-    whole = sum(column.width + column.gap for column in measured(least, rows)) - least[0].gap
+    whole = _cells(least, rows)
     if shared is not None:
-        below = indented([(shared, LABEL)], width or 120, 0) if shared else []
+        below = indented([(shared, LABEL)], width or 120, 0) if shared and not told else []
         return [*text_table(columns, rows, width), *below]
     if width is None or whole <= width:
         return text_table(columns, rows, width)
     columns[-1] = Column("", lambda each: word_runs(each)[:1])
     known = measured([*least[:-1], columns[-1]], rows)
-    brief = sum(column.width + column.gap for column in known) - least[0].gap > width
+    brief = _cells(known, rows) > width
     if brief:
         columns[-1] = Column("", brief_run)
     told = [(each.word, each.why) for each in rows if each.why or (brief and each.word in BRIEF)]
     reasons = dict.fromkeys(f"{word}: {why}" if why else word for word, why in told)
     below = [line for text in reasons for line in indented([(text, LABEL)], width, 0)]
     return [*text_table(columns, rows, width), *below]
+
+
+def _cells(columns: Sequence[Column[Change]], rows: Sequence[Change]) -> int:
+    """Return how wide a table is."""
+    known = measured(columns, rows)
+    return sum(column.width + column.gap for column in known) - known[0].gap
 
 
 def _shared_words(changes: Sequence[Change]) -> str | None:
@@ -478,24 +532,31 @@ def _headlines(found: Comparison, width: int | None) -> list[Line]:
     return _table(columns, [change for _, change in rows], width)
 
 
-def _columns(rows: Sequence[Change], *, words: bool, bars: bool) -> list[Column[Change]]:
+def _columns(rows: Sequence[Change], *, words: bool) -> list[Column[Change]]:
     """Return the columns of a change table.
 
     Intervals are shown only if there are any, counts only if they differ from those in the answer.
     """
     intervals = any(interval_text(each) != units.UNKNOWN for each in rows)
     counts = len({counts_text(each) for each in rows}) > 1
+    within = all(each.within_runs for each in rows if each.effect is not None)
     return [
         Column("A", lambda each: figure_text(each, each.a), right=True),
         Column("B", lambda each: figure_text(each, each.b), right=True),
-        Column("change", lambda each: signed(each.change), right=True, role=BRIGHT),
+        Column("change", lambda each: (signed(each.change), change_role(each)), right=True),
         *(
-            [Column[Change]("95 % interval", interval_text, drop=3, right=True)]
+            [
+                Column[Change](
+                    "95 % within run" if within else "95 % interval",
+                    lambda each: (interval_text(each), change_role(each)),
+                    drop=3,
+                    right=True,
+                )
+            ]
             if intervals
             else []
         ),
         *([Column[Change]("n", counts_text, drop=4, right=True, role=LABEL)] if counts else []),
-        *(interval_bars(rows, BAR_ROLES, drop=5) if bars else []),
         *([Column("", word_runs)] if words else []),
     ]
 
@@ -508,6 +569,16 @@ def figure_text(change: Change, value: float | None) -> str:
 def signed(share: float | None) -> str:
     """Return a change with its sign: ``+3.1 %``."""
     return units.UNKNOWN if share is None else f"{share * 100:+.1f} %"
+
+
+def change_role(change: Change) -> str:
+    """Return the role of a change: a colour if it is certain, dim if it may be none."""
+    if change.word in BAR_ROLES:
+        return BAR_ROLES[change.word]
+    effect = change.effect
+    if effect is None or effect.low is None or effect.high is None:
+        return LABEL
+    return LABEL if effect.low <= 1 <= effect.high else BRIGHT
 
 
 def interval_text(change: Change) -> str:

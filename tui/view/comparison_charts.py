@@ -1,35 +1,56 @@
-"""Latencies of two sides in one chart: percentile curves, histograms, load curves of searches."""
+"""Latencies of two sides: figures and charts; load curves of searches."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec import Struct
 
 from tui.analysis.compare import Comparison
 from tui.analysis.measured import points_of
+from tui.metrics import figures, units
+from tui.metrics.histogram import Histogram, label
 from tui.metrics.registry import MIXED, in_order
-from tui.text.line import Line
-from tui.text.plot import ROLES
-from tui.view.charts import NamedHistogram, histograms, percentile_curves
+from tui.text.line import BRIGHT, LABEL, TEXT, Line, Run, beside
+from tui.text.table import Column, text_table
+from tui.view.charts import (
+    NamedHistogram,
+    change_by_percentile,
+    histograms,
+    percentile_curves,
+)
+from tui.view.comparison import CURVES, signed
 from tui.view.search_chart import overlay_chart, scaling_overlay
 
-HEIGHT = 18
+HEIGHT, LEAST_HEIGHT = 18, 9
 NAMES = ("A", "B")
+TABLE = (50.0, 90.0, 99.0, 99.9, 99.99)  # percentiles in the table
+DROPPED = {90.0: 2, 99.99: 1}  # where the names of the sides need the room
+LEAST_PAIR_WIDTH, GUTTER = 100, 3  # two charts next to each other
 
 
-def charts(
-    found: Comparison, width: int, height: int = HEIGHT, *, coloured: bool = False
-) -> Iterator[list[Line]]:
-    """Yield the percentile curves and the histogram of each direction at one point.
+FigureRow = tuple[list[Run], dict[str, str], str]
+"""Name of a row, its cells by percentile, and their role."""
 
-    The point is the only one, or the first whose headline is better or worse. For searches, yields
-    one chart of latency vs. load, or throughput by number of hosts, from each side's first search.
+
+class Latencies(Struct, frozen=True):
+    """The latencies of both sides in one direction at one point."""
+
+    what: str
+    sides: Sequence[NamedHistogram]
+
+    @property
+    def counts(self) -> tuple[Histogram, Histogram]:
+        """The histograms of A and B."""
+        first, second = self.sides
+        return first.counts, second.counts
+
+
+def latencies_of(found: Comparison) -> Iterator[Latencies]:
+    """Yield the latencies of each direction at one point.
+
+    The point is the only one, or the first whose headline is better or worse.
     """
-    one, other = found.a[0].search, found.b[0].search
-    if found.search is not None and one is not None and other is not None:
-        drawn = overlay_chart if one.scaling is None else scaling_overlay
-        if chart := drawn(one, other, width, height, coloured=coloured):
-            yield chart
-        return
     ours, theirs = points_of(found.a), points_of(found.b)
     keys = [key for key in ours if key in theirs]
     changed = {
@@ -46,7 +67,131 @@ def charts(
     for name in in_order(names):
         sides = [side[key].merged(name) for side in (ours, theirs)]
         if all(sides):
-            what = f"{ours[key].name} {name}".strip()
-            both = [NamedHistogram(*each) for each in zip(NAMES, ROLES, sides, strict=False)]
-            yield percentile_curves(what, both, width, height, coloured=coloured)
-            yield histograms(what, both, width, height, coloured=coloured)
+            yield Latencies(
+                f"{ours[key].name} {name}".strip(),
+                [NamedHistogram(*each) for each in zip(NAMES, CURVES, sides, strict=True)],
+            )
+
+
+def charts(
+    found: Comparison, width: int, height: int = HEIGHT, *, coloured: bool = False
+) -> Iterator[list[Line]]:
+    """Yield the charts of a comparison.
+
+    For each direction: percentile curves, their difference, and the histogram. For searches, one
+    chart of latency vs. load, or throughput by number of hosts, from each side's first search.
+    """
+    one, other = found.a[0].search, found.b[0].search
+    if found.search is not None and one is not None and other is not None:
+        drawn = overlay_chart if one.scaling is None else scaling_overlay
+        if chart := drawn(one, other, width, height, coloured=coloured):
+            yield chart
+        return
+    for each in latencies_of(found):
+        yield percentile_curves(each.what, each.sides, width, height, coloured=coloured)
+        yield from brief_charts(each, width, height, coloured=coloured)
+
+
+def brief_charts(
+    each: Latencies, width: int, height: int, *, coloured: bool = False
+) -> Iterator[list[Line]]:
+    """Yield the difference by percentile, and the histogram."""
+    if chart := change_by_percentile(each.what, *each.sides, (width, height), coloured=coloured):
+        yield chart
+    yield histograms(each.what, each.sides, width, height, coloured=coloured)
+
+
+def fitting_charts(
+    found: Comparison, width: int, height: int, *, coloured: bool = False
+) -> list[Line]:
+    """Return charts of the first direction in at most `height` lines: side by side, or one."""
+    each = next(latencies_of(found), None)
+    if each is None or height < LEAST_HEIGHT:
+        return []
+    if width >= LEAST_PAIR_WIDTH:
+        made = [*brief_charts(each, half_of(width), height, coloured=coloured)]
+        return side_by_side(made, width)
+    return next(brief_charts(each, width, min(height, HEIGHT), coloured=coloured))
+
+
+def latency_page(
+    found: Comparison, names: Sequence[str], width: int, height: int, *, coloured: bool = False
+) -> list[Line]:
+    """Return figures and charts of the latencies of both sides, one direction after the other.
+
+    `names`: what the sides are called. `height`: of the screen; a direction takes as much, or more
+    if that is too little. Empty without latencies that both have.
+    """
+    lines: list[Line] = []
+    for each in latencies_of(found):
+        lines += [*([Line()] if lines else []), *figure_table(each, names, width)]
+        room = height - TABLE_LINES
+        if width >= LEAST_PAIR_WIDTH:
+            rows = max((room - 2) // 2, LEAST_HEIGHT)
+            half = half_of(width)
+            curves = percentile_curves(each.what, each.sides, half, rows, coloured=coloured)
+            change, *more = brief_charts(each, half, rows, coloured=coloured)
+            shares = histograms(each.what, each.sides, width, room - 2 - rows, coloured=coloured)
+            lines += [Line(), *side_by_side([curves, change] if more else [curves], width)]
+            lines += [Line(), *shares]
+            continue
+        for chart in brief_charts(each, width, max(room // 2, LEAST_HEIGHT - 1), coloured=coloured):
+            lines += chart
+    return lines
+
+
+TABLE_LINES = 4
+
+
+def figure_table(each: Latencies, names: Sequence[str], width: int) -> list[Line]:
+    """Return the percentiles of both sides and their changes, a row for each side."""
+    ours, theirs = each.counts
+    least = min(ours.total, theirs.total)
+    known = [value for value in TABLE if figures.enough_behind(least, value)]
+    values = [side.percentiles(known) for side in each.counts]
+    changes = {
+        label(value): values[1][label(value)] / values[0][label(value)] - 1
+        for value in known
+        if values[0][label(value)]
+    }
+    rows: list[FigureRow] = [
+        (
+            [(f"{name}  ", role), (called, TEXT)],
+            {key: units.latency(value) for key, value in side.items()},
+            TEXT,
+        )
+        for name, role, called, side in zip(NAMES, CURVES, names, values, strict=False)
+    ]
+    rows.append(
+        ([("B against A", LABEL)], {key: signed(share) for key, share in changes.items()}, BRIGHT)
+    )
+    columns = [
+        Column[FigureRow](f"{each.what} latency", lambda row: row[0], least=16),
+        *(
+            Column[FigureRow](
+                f"p{label(value)}",
+                _cell_of(label(value)),
+                8,
+                right=True,
+                gap=1,
+                drop=DROPPED.get(value, 0),
+            )
+            for value in known
+        ),
+    ]
+    return text_table(columns, rows, width)
+
+
+def _cell_of(key: str) -> Callable[[FigureRow], Run]:
+    return lambda row: (row[1].get(key, units.UNKNOWN), row[2])
+
+
+def half_of(width: int) -> int:
+    """Return the width of each of two charts next to each other."""
+    return (width - GUTTER) // 2
+
+
+def side_by_side(charts: Sequence[list[Line]], width: int) -> list[Line]:
+    """Return one or two charts next to each other."""
+    first, *others = charts or [[]]
+    return beside(first, others[0], half_of(width) + GUTTER) if others else first

@@ -11,27 +11,32 @@ from tui.analysis.compare import Change, Word
 from tui.text.line import FAINT, LABEL, TEXT, Run
 from tui.text.table import Column
 
-WIDTH = 31  # odd: 0 is in the middle
+WIDTH, LEAST_WIDTH = 31, 11  # odd: 0 is in the middle
 HALF = WIDTH // 2
+NARROW = 6  # cells of a half
 # half a scale; longer intervals end in an arrow
 REACHES = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 
 
 def interval_bars(
-    rows: Sequence[Change], roles: Mapping[Word, str], drop: int
+    rows: Sequence[Change], roles: Mapping[Word, str], drop: int, width: int = WIDTH
 ) -> list[Column[Change]]:
-    """Return a column of interval bars, coloured by the result; no column without intervals."""
+    """Return a column of interval bars in at most `width` cells, coloured by the result.
+
+    No column without intervals or room.
+    """
     ends = [abs(end) for each in rows for end in _span(each)]
-    if not ends:
+    if not ends or width < LEAST_WIDTH:
         return []
+    half = min(width, WIDTH) // 2 if width % 2 else min(width - 1, WIDTH) // 2
     reach = next((each for each in REACHES if max(ends) <= each), REACHES[-1])
-    edge = f"{reach * 100:.0f} %"
-    title = f"{f'-{edge}':<{HALF}}0{f'+{edge}':>{HALF}}"
+    edge = f"{reach * 100:.0f}{' %' if half > NARROW else '%'}"
+    title = f"{f'-{edge}':<{half}}0{f'+{edge}':>{half}}"
     return [
         Column(
             title,
-            lambda each: _bar(each, reach, roles.get(each.word, LABEL)),
-            width=WIDTH,
+            lambda each: _bar(each, reach, roles.get(each.word, LABEL), half),
+            width=2 * half + 1,
             drop=drop,
         )
     ]
@@ -45,16 +50,22 @@ def _span(change: Change) -> tuple[float, ...]:
     return effect.low - 1, effect.high - 1
 
 
-def _bar(change: Change, reach: float, role: str) -> list[Run]:
+def _bar(change: Change, reach: float, role: str, half: int) -> list[Run]:
     span = _span(change)
     if not span:
-        return [(" " * HALF, TEXT), ("│", FAINT)]
-    low, high, middle = (_cell(each, reach) for each in (*span, change.change or 0.0))
-    cells: list[Run] = [(" ", TEXT)] * WIDTH
-    cells[HALF] = ("│", FAINT)
+        return [(" " * half, TEXT), ("│", FAINT)]
+    low, high, middle = (_cell(each, reach, half) for each in (*span, change.change or 0.0))
+    if span[1] < 0:  # beside 0, however close
+        high, middle = min(high, half - 1), min(middle, half - 1)
+        low = min(low, high)
+    elif span[0] > 0:
+        low, middle = max(low, half + 1), max(middle, half + 1)
+        high = max(low, high)
+    cells: list[Run] = [(" ", TEXT)] * (2 * half + 1)
+    cells[half] = ("│", FAINT)
     cells[low : high + 1] = [("━", role)] * (high + 1 - low)
-    if low <= HALF <= high:
-        cells[HALF] = ("┿", role)  # 0 stays visible
+    if low <= half <= high:
+        cells[half] = ("┿", role)  # 0 stays visible
     if span[0] < -reach:
         cells[0] = ("‹", role)
     if span[1] > reach:
@@ -63,6 +74,6 @@ def _bar(change: Change, reach: float, role: str) -> list[Run]:
     return cells
 
 
-def _cell(share: float, reach: float) -> int:
+def _cell(share: float, reach: float, half: int) -> int:
     """Return the cell that shows a share; the last cell for shares beyond the scale."""
-    return HALF + round(max(-1.0, min(1.0, share / reach)) * HALF)
+    return half + round(max(-1.0, min(1.0, share / reach)) * half)

@@ -12,7 +12,8 @@ from tui.judge.severity import Moot
 from tui.judge.wording import message_of, reasons_of
 from tui.metrics.units import plural
 from tui.model.plain import printable
-from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, WARN, Line, Run, labelled, spread
+from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, WARN, Line, Run, labelled, rule, spread
+from tui.text.table import Column, text_table
 from tui.view.step_notes import finding_place
 
 if TYPE_CHECKING:
@@ -213,6 +214,7 @@ SIGNS: dict[Weight, Run] = {
     "n/a": (" ", TEXT),
 }
 ORDER: tuple[Weight, ...] = ("confirms", "partly", "refutes", "fact", "unknown")
+ROOMY_FROM = 100  # columns for the reason beside each answer
 OLD = (
     "An older version wrote this record, without a list of checks. The answers below use"
     " only the figures."
@@ -233,18 +235,25 @@ def counts_runs(answers: Sequence[ObjectionAnswer]) -> list[Run]:
 
 
 def objection_lines(
-    answers: Sequence[ObjectionAnswer], width: int, *, judged: bool = True
+    answers: Sequence[ObjectionAnswer],
+    width: int,
+    *,
+    judged: bool = True,
+    overview: bool = False,
 ) -> list[Line]:
     """Return all objections with their evidence, worst first.
 
     Objections without data are named in one line, those that do not apply at the end. `judged`: the
-    record says which checks ran. Without objections, one line says that nothing was measured.
+    record says which checks ran. `overview`: a line for each objection first. Without objections,
+    one line says that nothing was measured.
     """
     if not answers:
         return [Line.of(("nothing was measured: no objections", LABEL))]
     lines = labelled([], counts_runs(answers), width)
     lines += [] if judged else labelled([], [(OLD, WARN)], width)
     lines.append(Line())
+    if overview:
+        lines += [*overview_lines(answers, width), Line(), rule("Evidence", "", width), Line()]
     silent = [
         answer for answer in answers if answer.standing == "unknown" and not _has_evidence(answer)
     ]
@@ -260,6 +269,37 @@ def objection_lines(
         *lines,
         *not_applicable_lines([answer for answer in answers if answer.standing == "n/a"], width),
     ]
+
+
+def overview_lines(answers: Sequence[ObjectionAnswer], width: int) -> list[Line]:
+    """Return a line for each objection: the claim, its answer and, if there is room, the reason."""
+    columns = [
+        Column[ObjectionAnswer]("", lambda each: MARKS[each.standing], 1),
+        Column[ObjectionAnswer](
+            "",
+            lambda each: (each.objection.claim, TEXT if each.standing == "n/a" else BRIGHT),
+            gap=1,
+        ),
+        Column[ObjectionAnswer](
+            "", lambda each: (WORDS[each.standing], MARKS[each.standing][1]), gap=2
+        ),
+    ]
+    if width >= ROOMY_FROM:
+        columns.append(Column("", lambda each: (reason_of(each), LABEL), least=20))
+    return text_table(columns, answers, width)[1:]  # without headings
+
+
+def reason_of(answer: ObjectionAnswer) -> str:
+    """Return the most important evidence in a few words: for a refuted objection, the checks."""
+    if answer.standing == "refuted":
+        checks = dict.fromkeys(each.check for each in answer.evidence if each.passed and each.check)
+        if checks:
+            return ", ".join(checks)
+    order = (*ORDER, "n/a")
+    first = min(answer.evidence, key=lambda each: order.index(each.weight), default=None)
+    if answer.standing == "unknown":
+        first = next((each for each in answer.evidence if each.weight == "unknown"), first)
+    return " ".join(printable(first.text).split()) if first is not None else ""
 
 
 def _has_evidence(answer: ObjectionAnswer) -> bool:

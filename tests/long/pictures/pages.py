@@ -191,12 +191,9 @@ async def sweeping_job(user: User) -> None:
 
 
 async def latencies_compared(user: User) -> None:
-    """Compare the two newest runs, and go to their latencies: the end of the page."""
-    await pressed("space", "space", "c", sees="makes the next run A")(user)
-    await settled(user)
-    if "I/Os by latency" not in user.text:  # they are drawn where they fit
-        await pressed("l")(user)
-    await pressed("G", sees="I/Os by latency")(user)
+    """Compare the two newest runs, and go to their latencies."""
+    await pressed("space", "space", "c", sees="same profile")(user)
+    await pressed("l", sees="B against A")(user)
 
 
 PICTURES = (
@@ -221,7 +218,7 @@ PICTURES = (
     Picture("runs", kept),
     Picture("runs-filter", kept, pressed("slash", *"weka/read-iops verdict:valid")),
     Picture("runs-export", kept, pressed("e", sees="Export")),
-    Picture("compare", kept, pressed("space", "space", "c", sees="makes the next run A")),
+    Picture("compare", kept, pressed("space", "space", "c", sees="same profile")),
     Picture("compare-latencies", kept, latencies_compared),
     Picture("help", chosen(*CLIENTS), pressed("question_mark")),
     Picture("palette", chosen(*CLIENTS), pressed("ctrl+p")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from tui.app.services.comparing import ComparisonRequest, ShownComparison, compa
 from tui.app.services.exporting import copy_of_comparison, report_runs
 from tui.app.widgets.lines import TextPane
 from tui.model.problem import BenchtuiError
-from tui.text.line import BAD, LABEL, Line, beside, wrap
+from tui.text.line import BAD, LABEL, Line, wrap
 
 if TYPE_CHECKING:
     from tui.analysis.compare import Comparison
@@ -27,7 +27,7 @@ NO_SIDES = (
     "no repetitions among these runs: repetitions have the same parameters or tags (t on Runs)"
 )
 LEAST_CHART_WIDTH, LEAST_CHART_HEIGHT, CHART_HEIGHT = 60, 9, 18
-LEAST_PAIR_WIDTH, GUTTER = 100, 3  # two charts next to each other
+ROOMY_CHART = 14  # lines for charts and the empty line above
 CHARTS = "tui.view.comparison_charts"
 
 
@@ -42,10 +42,8 @@ class CompareScreen(StepScreen):
         self.wish = ComparisonRequest()
         self.shown: ShownComparison | None = None
         self.every = False
-        # None: curves of searches are drawn, latencies if they fit
-        self.drawn: bool | None = None
-        self.fitted = False  # both charts fit
-        self.chart_at = 0  # the first line of the charts
+        self.drawn = True  # curves of searches
+        self.latencies = False  # only latencies are shown
 
     def compose_body(self) -> Iterable[Widget]:
         """Yield a pane that scrolls."""
@@ -91,6 +89,8 @@ class CompareScreen(StepScreen):
     def paint(self) -> None:
         """Show the comparison, and the keys that apply to it."""
         self.pane.show(self.lines)
+        self.pane.border_title = "Compare: latencies" if self.latencies else "Compare"
+        self.pane.border_subtitle = "l shows all figures" if self.latencies else ""
         if self.shown is not None:
             single = all(
                 len(each.points) <= 1 or each.search is not None for each, _ in self.shown.found
@@ -106,91 +106,74 @@ class CompareScreen(StepScreen):
 
     def lines(self, width: int) -> list[Line]:
         """Return the page in lines of at most `width` cells."""
-        from tui.view.comparison import answer_lines, comparison_lines, judged_lines
-
         if self.shown is None:
             return []
-        lines: list[Line] = []
-        self.chart_at = 0
-        for each, judged in self.shown.found:
-            about = [*self.shown.lines(width)] if not lines else []  # the answer comes first
-            lines += [Line()] if lines else []
-            shown = (
-                each.search is not None if self.drawn is None else self.drawn
-            ) and width >= LEAST_CHART_WIDTH
-            # its curve is the answer: visible without scrolling
-            if shown and each.search is not None:
-                room = self.pane.size.height - 3 - len(about) - len(answer_lines(each, width))
-                chart = self.drawings(each, width, min(max(room, LEAST_CHART_HEIGHT), CHART_HEIGHT))
-                lines += [
-                    *comparison_lines(each, width, drawn=[*about, *chart]),
-                    *judged_lines(judged),
-                ]
-                continue
-            lines += [
-                *comparison_lines(each, width, every=self.every, drawn=about),
-                *judged_lines(judged),
-            ]
-            if shown and (charts := self.drawings(each, width, self.chart_height)):
-                self.chart_at = self.chart_at or len(lines) + 1  # after the empty line
-                lines += charts
-        if self.chart_at:  # so that the charts can be scrolled to the top
-            lines += [Line()] * (self.chart_at + self.pane.size.height - len(lines))
-        return [*lines, *self.fitting(width, self.pane.size.height - len(lines))]
+        if self.latencies:
+            return self.latency_lines(width)
+        from tui.view.comparison import answer_lines, figure_lines, judged_lines, method_lines
 
-    @property
-    def chart_height(self) -> int:
-        """Height of a chart that the user asked for; two fit on the screen if still readable."""
-        half = self.pane.size.height // 2 - 1
-        return min(half if half >= LEAST_CHART_HEIGHT else CHART_HEIGHT, CHART_HEIGHT)
+        lines: list[Line] = []
+        methods: dict[str, Line] = {}
+        for each, judged in self.shown.found:
+            lines += [Line()] if lines else []
+            lines += answer_lines(each, width, titles=self.shown.titles)
+            about = [] if methods else self.shown.lines(width)  # the answer comes first
+            lines += about
+            # its curve is the answer: visible without scrolling
+            if each.search is not None and self.drawn and width >= LEAST_CHART_WIDTH:
+                room = max(self.pane.size.height - 3 - len(lines), LEAST_CHART_HEIGHT)
+                lines += self.drawings(each, width, min(room, CHART_HEIGHT))
+            lines += [*figure_lines(each, width, every=self.every), *judged_lines(judged)]
+            methods |= {line.plain: line for line in method_lines(each, width)}
+        height, method = self.pane.size.height, [*methods.values()]
+        room = height - len(lines) - len(method)
+        if room < ROOMY_CHART:  # the method is what scrolls out of sight
+            room = height - len(lines)
+        return [*lines, *self.fitting(width, room), *method]
+
+    def latency_lines(self, width: int) -> list[Line]:
+        """Return figures and charts of the latencies, with all the room of the pane."""
+        from tui.view.comparison_charts import latency_page
+
+        assert self.shown is not None
+        lines: list[Line] = []
+        for each, _ in self.shown.found:
+            lines += [Line()] if lines else []
+            lines += latency_page(
+                each,
+                self.shown.names(each),
+                width,
+                self.pane.size.height,
+                coloured=self.shell.draws_colors,
+            )
+        return lines
 
     def fitting(self, width: int, room: int) -> list[Line]:
         """Return latency charts if two sides are compared and charts fit below the page.
 
-        Empty if the user has switched charts on or off. The first call only starts to load them.
+        The first call only starts to load them.
         """
-        self.fitted = False
-        if (
-            self.drawn is not None
-            or self.shown is None
-            or len(self.shown.found) != 1
-            or self.searched
-        ):
+        if self.shown is None or len(self.shown.found) != 1 or self.searched:
             return []
         if width < LEAST_CHART_WIDTH or room <= LEAST_CHART_HEIGHT:
             return []
         if CHARTS not in sys.modules:
             self.draw()  # called again when they are loaded
             return []
-        ((found, _),) = self.shown.found
-        if width >= LEAST_PAIR_WIDTH:
-            self.fitted = True
-            made = [*self.charts(found, half_of(width), room - 1)]
-            return side_by_side(made[:2], width)
-        self.fitted = both = room >= 2 * (LEAST_CHART_HEIGHT + 1)
-        height = room // 2 - 1 if both else room - 1
-        made = [*self.charts(found, width, min(height, CHART_HEIGHT))]
-        kept = made[:2] if both else made[1:2]  # few rows: shares show more than curves
-        return [line for chart in kept for line in chart]
+        from tui.view.comparison_charts import fitting_charts
 
-    def charts(
-        self, found: Comparison, width: int, height: int = CHART_HEIGHT
-    ) -> Iterator[list[Line]]:
-        """Yield the charts of one comparison, each with an empty line above it."""
+        ((found, _),) = self.shown.found
+        return [
+            Line(),
+            *fitting_charts(found, width, room - 1, coloured=self.shell.draws_colors),
+        ]
+
+    def drawings(self, found: Comparison, width: int, height: int) -> list[Line]:
+        """Return the charts of two searches."""
         from tui.view.comparison_charts import charts
 
-        yield from (
-            [Line(), *chart]
-            for chart in charts(found, width, height, coloured=self.shell.draws_colors)
-        )
-
-    def drawings(self, found: Comparison, width: int, height: int = CHART_HEIGHT) -> list[Line]:
-        """Return the charts of one comparison: next to each other in pairs, if they fit."""
-        if width >= LEAST_PAIR_WIDTH and found.search is None:
-            made = [*self.charts(found, half_of(width), height)]
-            pairs = [made[at : at + 2] for at in range(0, len(made), 2)]
-            return [line for pair in pairs for line in side_by_side(pair, width)]
-        return [line for chart in self.charts(found, width, height) for line in chart]
+        made = charts(found, width, height, coloured=self.shell.draws_colors)
+        return [line for chart in made for line in (Line(), *chart)]
 
     # -- actions
 
@@ -239,33 +222,23 @@ class CompareScreen(StepScreen):
             await copy_of_comparison(self, self.shown)
 
     def action_curves(self) -> None:
-        """Show the latency charts and scroll to them, or hide them."""
-        self.drawn = not (self.searched or self.fitted if self.drawn is None else self.drawn)
-        self.draw(seen=self.drawn)
+        """Show the latencies in the whole pane, or the page again; for searches, their curves."""
+        if self.searched:
+            self.drawn = not self.drawn
+            self.paint()
+            return
+        self.latencies = not self.latencies
+        self.draw()
 
     @work(exclusive=True, group="draw", exit_on_error=False)
-    async def draw(self, *, seen: bool = False) -> None:
-        """Import the charts in a thread, then show the comparison with them.
-
-        `seen`: scroll to them.
-        """
+    async def draw(self) -> None:
+        """Import the charts in a thread, then show the comparison with them."""
         await asyncio.to_thread(load_charts)
-        self.paint()
-        if seen and not self.chart_at and not self.searched:
+        if self.latencies and not self.latency_lines(LEAST_CHART_WIDTH):
+            self.latencies = False
             self.notify("the runs have no latencies in common")
-        if seen and self.chart_at:
-            self.pane.call_after_refresh(self.pane.scroll_to, y=self.chart_at, animate=False)
-
-
-def half_of(width: int) -> int:
-    """Return the width of each of two charts next to each other."""
-    return (width - GUTTER) // 2
-
-
-def side_by_side(charts: Sequence[list[Line]], width: int) -> list[Line]:
-    """Return one or two charts next to each other."""
-    first, *others = charts or [[]]
-    return beside(first, others[0], half_of(width) + GUTTER) if others else first
+        self.paint()
+        self.pane.scroll_home(animate=False)
 
 
 def load_charts() -> None:

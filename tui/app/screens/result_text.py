@@ -354,7 +354,8 @@ class Tab:
 
 
 def _defend(page: Page, width: int, _: int) -> list[Line]:
-    return objection_lines(page.answers, width, judged=page.record.checks is not None)
+    judged = page.record.checks is not None
+    return objection_lines(page.answers, width, judged=judged, overview=True)
 
 
 def _published(page: Page, width: int, _: int) -> list[Line]:

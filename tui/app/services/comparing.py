@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from tui.metrics.units import plural
-from tui.text.line import ACCENT, LABEL, WARN, Line, Run, wrap
+from tui.text.line import ACCENT, LABEL, WARN, Line, wrap
 
 if TYPE_CHECKING:
     from tui.analysis.compare import Comparison
     from tui.analysis.criteria import JudgedCriterion
+    from tui.model.record import RunRecord
 
 
 class ComparisonRequest(Struct, frozen=True):
@@ -43,18 +44,31 @@ class ShownComparison(Struct, frozen=True):
     across: tuple[str, ...] = ()
     can_join: bool = False
     can_accept: tuple[str, ...] = ()
+    titles: dict[str, str] = {}  # of runs, by ID
+
+    def names(self, found: Comparison) -> tuple[str, str]:
+        """Return what both sides of a comparison are called: start and title, or their number."""
+        first, second = (self._called(side) for side in (found.a, found.b))
+        return first, second
+
+    def _called(self, side: Sequence[RunRecord]) -> str:
+        from tui.view.comparison import when
+
+        if len(side) > 1:
+            return plural(len(side), "run")
+        title = self.titles.get(side[0].run_id, "")
+        return f"{when(side[0])[5:] or side[0].run_id}  {title}".rstrip()
 
     def lines(self, width: int) -> list[Line]:
-        """Return which side is A, and what keys would change."""
-        runs: list[Run] = [
-            ("A ", ACCENT),
-            (f"is {self._first()}; x makes the next {self._thing} A", LABEL),
-        ]
+        """Return what keys would change, and how many runs each side has."""
+        told = []
+        if len(self.sides) > 2:
+            told += [f"x makes the next {self._thing} A"]
         if self.by:
-            runs += [(f"; sides are grouped by {self.by}, s ungroups them", LABEL)]
+            told += [f"A is {self._first()}; sides are grouped by {self.by}, s ungroups them"]
         elif self.can_join:
-            runs += [("; s groups repetitions", LABEL)]
-        lines = [Line(part) for part in wrap(runs, width)]
+            told += ["s groups repetitions"]
+        lines = [Line(part) for part in wrap([("; ".join(told), LABEL)], width)] if told else []
         if self.across:
             hint = [
                 (
@@ -76,21 +90,11 @@ class ShownComparison(Struct, frozen=True):
         return "side" if self.by else "run"
 
     def _first(self) -> str:
-        if self.by:
-            others = [
-                f"{name} {len(side)}"
-                for name, side in zip(ascii_uppercase[1:], self.sides[1:], strict=False)
-            ]
-            return ", ".join([plural(len(self.sides[0]), "run"), *others])
-        first = self.found[0][0].a[0].created_utc or ""
-        begun = [found.b[0].created_utc or "" for found, _ in self.found]
-        return (
-            "as old as the others"
-            if {first} == {*begun}
-            else "the oldest run"
-            if first <= min(begun)
-            else "newer"
-        )
+        others = [
+            f"{name} {len(side)}"
+            for name, side in zip(ascii_uppercase[1:], self.sides[1:], strict=False)
+        ]
+        return ", ".join([plural(len(self.sides[0]), "run"), *others])
 
 
 def compared(runs: Sequence[Path], noise: Path, wish: ComparisonRequest) -> ShownComparison:
@@ -120,5 +124,11 @@ def compared(runs: Sequence[Path], noise: Path, wish: ComparisonRequest) -> Show
     judged = [(each, judge_against(each)) for each in found]
     paths = tuple(tuple(runs[place] for place in side) for side in sides.places)
     return ShownComparison(
-        paths, judged, sides.by, across, can_join=bool(alike.by), can_accept=able
+        paths,
+        judged,
+        sides.by,
+        across,
+        can_join=bool(alike.by),
+        can_accept=able,
+        titles={run_dir.name: read_marks(run_dir).title for run_dir in runs},
     )

@@ -263,7 +263,7 @@ COMPARE = (
         "compare.curves",
         ("l",),
         "latencies",
-        "Overlay the latencies; for searches, latency vs. load",
+        "Percentiles, change and charts of the latencies; for searches, latency vs. load",
         footer=1,
     ),
     Action(
