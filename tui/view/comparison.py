@@ -495,8 +495,8 @@ def _table(
     brief = _cells(known, rows) > width
     if brief:
         columns[-1] = Column("", brief_run)
-    told = [(each.word, each.why) for each in rows if each.why or (brief and each.word in BRIEF)]
-    reasons = dict.fromkeys(f"{word}: {why}" if why else word for word, why in told)
+    said = [(each.word, each.why) for each in rows if each.why or (brief and each.word in BRIEF)]
+    reasons = dict.fromkeys(f"{word}: {why}" if why else word for word, why in said)
     below = [line for text in reasons for line in indented([(text, LABEL)], width, 0)]
     return [*text_table(columns, rows, width), *below]
 

@@ -96,7 +96,8 @@ def brief_charts(
     each: Latencies, width: int, height: int, *, coloured: bool = False
 ) -> Iterator[list[Line]]:
     """Yield the difference by percentile, and the histogram."""
-    if chart := change_by_percentile(each.what, *each.sides, (width, height), coloured=coloured):
+    first, second = each.sides
+    if chart := change_by_percentile(each.what, first, second, (width, height), coloured=coloured):
         yield chart
     yield histograms(each.what, each.sides, width, height, coloured=coloured)
 

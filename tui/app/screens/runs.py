@@ -48,6 +48,7 @@ EMPTY = "No runs yet: choose hosts (1) and a profile (2), then press Enter on Re
 # actions that need no run under the cursor
 WITHOUT_RUNS = frozenset({"runs.import", "runs.filter"})
 IMPORT_HELP = "a file, directory or archive with a load generator's output"
+FILTER_HINT = "profile: host: tag: verdict: state: since:"
 REREAD_S = 5.0
 SPARK_CELLS = 9
 MARKS = ascii_uppercase  # the oldest one marked is A, as in the comparison
@@ -99,7 +100,9 @@ class RunsScreen(FilteredScreen):
             yield picklist
             yield RunPreview(draws_colors=self.shell.draws_colors, symbols=self.shell.symbols.name)
         yield Static("reading the runs", id="runs-empty", markup=False)
-        yield FilterInput("words, tag:NAME profile:TAG verdict:valid since:7d", "runs-filter")
+        yield FilterInput(
+            "words, tag:NAME profile:TAG verdict:valid since:7d", "runs-filter", FILTER_HINT
+        )
 
     @property
     def preview(self) -> RunPreview:
@@ -371,7 +374,7 @@ def columns(
         ordered_by("time", "took", lambda run: units.duration(run.duration_s), least=7, most=7,
             right=True, drop=4,
                    role=LABEL),
-        ordered_by("title", "note", note_text, least=14, wants=14, drop=3),
+        ordered_by("title", "note", note_text, least=14, wants=18, drop=3),
         ordered_by("tags", "tags", lambda run: tags_text(run.tags), least=14, most=40, drop=7,
             role=LABEL),
         ordered_by("target", "target", lambda run: run.target, least=14, most=40, drop=8,

@@ -391,21 +391,29 @@ class TextInput(Input):
 
 
 class FilterInput(TextInput):
-    """The filter below a list, behind the key that opens it."""
+    """The filter below a list, behind the key that opens it.
+
+    `hint`: what may be typed, shown at the right while a text leaves room for it.
+    """
 
     MARK = " / "
 
-    def __init__(self, placeholder: str, id: str) -> None:  # noqa: A002
+    def __init__(self, placeholder: str, id: str, hint: str = "") -> None:  # noqa: A002
         super().__init__(placeholder=placeholder, id=id, classes="filter")
+        self.hint = hint
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Return the drawn line, with the mark in the padding at its left."""
+        """Return the drawn line, with the mark in the padding at its left and the hint."""
         strips = super().render_lines(crop)
         if crop.x or not strips:
             return strips
         style = self.rich_style + self.get_component_rich_style("input--placeholder", partial=True)
         mark = Strip([Segment(self.MARK, style)], len(self.MARK)).crop(0, crop.width)
-        return [Strip.join([mark, strips[0].crop(len(self.MARK))]), *strips[1:]]
+        first, text = strips[0].crop(len(self.MARK)), f"{self.hint} "
+        left = crop.width - len(self.MARK) - len(text)
+        if self.hint and self.value and left > cell_len(self.value) + 2:
+            first = Strip.join([first.crop(0, left), Strip([Segment(text, style)], len(text))])
+        return [Strip.join([mark, first]), *strips[1:]]
 
 
 class SecretInput(TextInput):
