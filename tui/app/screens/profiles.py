@@ -131,7 +131,7 @@ class ProfilesScreen(FilteredScreen):
         search = self.filter.value
         self.shown = profile_text.found(self.entries, search)
         top = profile_text.top_rows(self.entries, self.used) if not search else []
-        self.picklist.set_rows([*top, *profile_text.rows(self.shown)])
+        self.picklist.set_rows([*top, *profile_text.rows(self.shown, search)])
         found = f"{len(self.shown)} of " if search else ""
         self.picklist.border_subtitle = f"{found}{len(self.entries)} profiles"
         self.show_details()

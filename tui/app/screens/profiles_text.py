@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tui import workloads
 from tui.app.screens.review_form import default_text
 from tui.app.terminal.theme import Symbols
-from tui.app.widgets.picklist import Heading
+from tui.app.widgets.picklist import Heading, marked
 from tui.metrics.units import plural
 from tui.model.tool import SUITE
 from tui.text.line import (
@@ -145,13 +145,6 @@ def matched(entry: CatalogueEntry, search: str) -> set[int]:
     return found
 
 
-def marked(text: str, role: str, places: Collection[int]) -> list[Run]:
-    """Return a text with the characters at some places in the accent colour."""
-    if not places:
-        return [(text, role)]
-    return [(letter, ACCENT if at in places else role) for at, letter in enumerate(text)]
-
-
 def overwrites_device(entry: CatalogueEntry) -> bool:
     """Return whether a profile may overwrite a block device.
 
@@ -187,18 +180,19 @@ def columns(
     def does(row: CatalogueEntry | Recent) -> Run:
         entry = entry_of(row)
         first = "suite" if entry.tool == SUITE else entry.headline.partition(" ")[0]
+        if entry.error:
+            return "broken", BAD
         device = " dev" if entry.device else ""
         return SHORT.get(first, first) + device, WARN if overwrites_device(entry) else LABEL
 
     def origin(row: CatalogueEntry | Recent) -> Run:
-        entry = entry_of(row)
-        return ("broken", BAD) if entry.error else ("" if entry.preset else "yours", LABEL)
+        return "" if entry_of(row).preset else "yours", LABEL
 
     return (
         Column("", mark, 1),
         Column("profile", name, least=22, gap=1),
         Column("I/O", does, 9, drop=1),
-        Column("", origin, 6, gap=1, drop=2),
+        Column("", origin, 5, gap=1, drop=2),
     )
 
 
@@ -223,12 +217,14 @@ def _recent(entries: Sequence[CatalogueEntry], used: Sequence[str]) -> list[Rece
     return [Recent(known[tag]) for tag in dict.fromkeys(used) if tag in known][:RECENT]
 
 
-def rows(entries: Sequence[CatalogueEntry]) -> list[CatalogueEntry | Heading]:
-    """Return the profiles under a heading per family."""
+def rows(entries: Sequence[CatalogueEntry], search: str = "") -> list[CatalogueEntry | Heading]:
+    """Return the profiles under a heading per family, with what the search matches in it."""
     found: list[CatalogueEntry | Heading] = []
     for family in dict.fromkeys(family_of(entry.tag) for entry in entries):
         members = [entry for entry in entries if family_of(entry.tag) == family]
-        found += [Heading(heading_key(members[0]), family, (str(len(members)), LABEL)), *members]
+        places = frozenset(at for each in members for at in matched(each, search))
+        key, count = heading_key(members[0]), (str(len(members)), LABEL)
+        found += [Heading(key, family, count, found=places), *members]
     return found
 
 

@@ -7,7 +7,7 @@ the same thing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 from msgspec import Struct
@@ -31,6 +31,7 @@ class Heading(Struct, frozen=True):
     title: str
     note: Run = ("", LABEL)
     more: tuple[Run, ...] = ()  # after the note
+    found: frozenset[int] = frozenset()  # places in the title that a filter matches
 
 
 BORDER = 2  # lines above and below the list
@@ -321,7 +322,15 @@ class PickList(Lines, Generic[Row], can_focus=True):
 
     def heading_line(self, row: Heading, width: int, fill: str) -> Line:  # noqa: ARG002
         """Return the heading line of a group."""
-        return Line.of((row.title, HEADING), ("  ", TEXT), row.note, *row.more, fill=fill)
+        title = marked(row.title, HEADING, row.found)
+        return Line.of(*title, ("  ", TEXT), row.note, *row.more, fill=fill)
+
+
+def marked(text: str, role: str, places: Collection[int]) -> list[Run]:
+    """Return a text with the characters at some places in the accent colour."""
+    if not places:
+        return [(text, role)]
+    return [(letter, ACCENT if at in places else role) for at, letter in enumerate(text)]
 
 
 def share_height(picklist: PickList[Any], room: int, others: int) -> None:
