@@ -197,7 +197,7 @@ RESULT = (
     Action("result.remedy", ("T",), "remedy", REMEDY_HELP, footer=1),
     Action("result.resume", ("u",), "resume", RESUME_HELP, on_run=True),
     Action("result.prove", ("P",), "prove bottleneck",
-        "Confirm the bottleneck with a short counter-experiment",
+        "Test the bottleneck with a short counter-experiment",
            on_run=True),
     Action("result.report", ("w",), "report",
         "Write a report: HTML or Markdown, with or without names",
