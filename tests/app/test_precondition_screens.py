@@ -82,7 +82,7 @@ async def test_live_says_how_much_of_the_fill_is_written(home: Path) -> None:
 async def test_live_says_which_round_it_is_while_the_window_is_not_full(maker: MatrixMaker) -> None:
     maker.steps_done({0: 900.0, 1: 100.0}).start_step(2).measure(3)
     async with stage(maker, SMALL) as (app, _):
-        assert strip(app) == "preconditioning  round 2/5: 1 of 3 for a window"
+        assert strip(app) == "preconditioning  round 2/5: 1 of the 3 rounds of a window"
 
 
 async def test_live_says_the_windows_range_and_slope_beside_what_is_allowed(

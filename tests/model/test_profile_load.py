@@ -214,7 +214,7 @@ def test_a_key_is_checked(old: str, new: str, message: str) -> None:
         (
             "{default: 4Q, kind: size}",
             (
-                "p.yaml:7:19: parameter 'size': '4Q' is not a size: bytes as a whole number, "
+                "p.yaml:7:19: parameter 'size': '4Q' is not a size; expected bytes as a whole number, "
                 "or a number with k, m, g, t or p (powers of 1024), such as 4k, 128G"
             ),
         ),
@@ -225,7 +225,7 @@ def test_a_key_is_checked(old: str, new: str, message: str) -> None:
         (
             "{default: soon, kind: duration}",
             (
-                "p.yaml:7:19: parameter 'size': 'soon' is not a duration: seconds, or a number with"
+                "p.yaml:7:19: parameter 'size': 'soon' is not a duration; expected seconds, or a number with"
                 " us, ms, s, m, h or d, such as 300s, 15m, 1h30m"
             ),
         ),
@@ -266,7 +266,7 @@ def test_a_key_is_checked(old: str, new: str, message: str) -> None:
         (
             "{default: 4G, kind: size, min: lots}",
             (
-                "p.yaml:7:40: parameter 'size': min: 'lots' is not a size: bytes as a whole number,"
+                "p.yaml:7:40: parameter 'size': min: 'lots' is not a size; expected bytes as a whole number,"
                 " or a number with k, m, g, t or p (powers of 1024), such as 4k, 128G"
             ),
         ),

@@ -91,14 +91,14 @@ def test_what_is_given_wins() -> None:
             "unknown parameter 'sise' (did you mean 'size'?); test/x has: directory, device, runtime, size, "
                        "numjobs, theta, direct, pattern, note"),
         ("size", "4Q",
-            "parameter 'size': '4Q' is not a size: bytes as a whole number, or a number with k, m, g, t or "
+            "parameter 'size': '4Q' is not a size; expected bytes as a whole number, or a number with k, m, g, t or "
                        "p (powers of 1024), such as 4k, 128G"),
         ("size", "0", "parameter 'size': '0' is not allowed; must be greater than 0"),
         ("size", "4k", "parameter 'size': '4k' is not allowed; expected at least 1M"),
         ("size", "2T", "parameter 'size': '2T' is not allowed; expected at most 1T"),
         ("runtime", "0", "parameter 'runtime': '0' is not allowed; must be greater than 0"),
         ("runtime", "5min",
-            "parameter 'runtime': '5min' is not a duration: seconds, or a number with us, ms, s, m, h "
+            "parameter 'runtime': '5min' is not a duration; expected seconds, or a number with us, ms, s, m, h "
                             "or d, such as 300s, 15m, 1h30m"),
         ("numjobs", "0",
             "parameter 'numjobs': '0' is not a count; expected a whole number of 1 or more"),

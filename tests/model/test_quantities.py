@@ -39,7 +39,7 @@ def test_a_size_is_bytes(text: object, expected: int) -> None:
     "text", ["", "k", "4q", "-4k", "4kk", "0.3k", "4 k 4", "0x10", "٤k", True, 4.5, None, "9e9"]
 )
 def test_what_is_no_size_is_refused_with_what_was_found(text: object) -> None:
-    with pytest.raises(ValueError, match="is not a size: "):
+    with pytest.raises(ValueError, match="is not a size; expected "):
         parse_size(text)
 
 
@@ -65,7 +65,7 @@ def test_a_duration_is_seconds(text: object, expected: float) -> None:
     "text", ["", "s", "5min", "1h30", "-5s", "5 x", "1h,30m", True, None, float("nan"), "0.1us"]
 )
 def test_what_is_no_duration_is_refused_with_what_was_found(text: object) -> None:
-    with pytest.raises(ValueError, match="is not a duration: "):
+    with pytest.raises(ValueError, match="is not a duration; expected "):
         parse_duration(text)
 
 

@@ -212,10 +212,10 @@ class OpenFile(Struct, frozen=True, omit_defaults=True):
 class LoadCommand(Struct, frozen=True, omit_defaults=True):
     """A process of a step's load that had a test file open.
 
-    `words`: its command line, joined by spaces; empty if its load generator does not keep the
-    planned one. `other_job`: its job file was not the one that was sent. `preload`: libraries,
-    joined by colons. `touched`: its job file was changed after it was sent. `replaced`: libraries
-    that it maps in place of the system's, joined by colons.
+    `words`: its command line, joined by spaces; empty for a load generator that changes it.
+    `other_job`: its job file was not the one that was sent. `preload`: preloaded libraries, joined
+    by colons. `touched`: its job file was changed after it was sent. `replaced`: libraries that it
+    maps in place of the system's, joined by colons.
     """
 
     step: int

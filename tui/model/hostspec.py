@@ -114,7 +114,9 @@ def destinations(spec: str) -> list[Destination]:
     """
     user, at, rest = spec.rpartition("@")
     if at and not rest:
-        raise UsageError(f"host specification '{_short(spec)}': no host after the @")
+        raise UsageError(
+            f"host specification '{_short(spec)}': no host after the @; expected USER@HOST"
+        )
     if at and not _USER.fullmatch(user):
         why = f"'{_short(user)}' is not a user name; allowed: {FORMS}"
         raise UsageError(Problem(f"host specification '{_short(spec)}': {why}", code=NO_HOST))
@@ -139,7 +141,7 @@ def _placed(spec: str, host: str, tail: str, user: str, shown_host: str) -> Dest
         return Destination(host, host, user or None)
     digits = tail[1:]
     if not digits:
-        why = f"host specification '{_short(spec)}': no port after the colon"
+        why = f"host specification '{_short(spec)}': no port after the colon; expected HOST:PORT"
         raise UsageError(Problem(why, code=NO_HOST))
     if not (
         tail[0] == ":"

@@ -325,7 +325,8 @@ def _precondition_problems(profile: Profile, document: YamlDocument) -> Iterator
             key=True,
         )
     if not wanted.fill and not wanted.rounds:
-        yield document.problem(PRECONDITION, "precondition: fill or rounds is required", key=True)
+        why = "precondition: fill and rounds are both 0; expected 1 or more in at least one"
+        yield document.problem(PRECONDITION, why, key=True)
     if 0 < wanted.rounds < wanted.window:
         message = (
             f"rounds: found {wanted.rounds}; expected at least {wanted.window}, the window, or 0"
@@ -550,7 +551,7 @@ def _headline_problems(profile: Profile, document: YamlDocument) -> Iterator[Pro
         yield document.problem(("headline", "percentile"), message, key=True)
     wanted = DIRECTIONS.get(headline.metric, DIRECTIONS_OF_IO)
     if headline.direction not in wanted:
-        allowed = f"with metric {headline.metric} allowed: {', '.join(wanted)}"
+        allowed = f"allowed with metric {headline.metric}: {', '.join(wanted)}"
         yield document.problem(
             ("headline", "direction"), f"direction: found {headline.direction}; {allowed}"
         )

@@ -83,7 +83,8 @@ def extended(
         raise UsageError(
             document.problem(
                 ("extends",),
-                f"extends: {' -> '.join([*seen, tag])} is a loop, or longer than {MAX_BASES}",
+                f"extends: {' -> '.join([*seen, tag])} is a loop, or longer than {MAX_BASES}"
+                " profiles",
             )
         )
     if base is None:

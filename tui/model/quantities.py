@@ -40,7 +40,7 @@ def parse_size(value: object) -> int:
         return _checked_size(Decimal(value), value)
     match = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
     if not match:
-        raise ValueError(f"{shown(value)} is not a size: {SIZE_FORMS}")
+        raise ValueError(f"{shown(value)} is not a size; expected {SIZE_FORMS}")
     power = _POWERS.index(match[2].lower()) + 1 if match[2] else 0
     return _checked_size(Decimal(match[1]) * 1024**power, value)
 
@@ -62,9 +62,9 @@ def parse_stamp(text: str) -> float | None:
 
 def _checked_size(size: Decimal, value: object) -> int:
     if size != size.to_integral_value():
-        raise ValueError(f"{shown(value)} is not a size: expected a whole number of bytes")
+        raise ValueError(f"{shown(value)} is not a size; expected a whole number of bytes")
     if not 0 <= size < 2**63:
-        raise ValueError(f"{shown(value)} is not a size: 0 to 2^63-1 bytes are allowed")
+        raise ValueError(f"{shown(value)} is not a size; expected 0 to 2^63-1 bytes")
     return int(size)
 
 
@@ -75,14 +75,14 @@ def parse_duration(value: object) -> float:
     """
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         if not 0 <= value < 2**31:
-            raise ValueError(f"{shown(value)} is not a duration: 0 to 2^31-1 seconds are allowed")
+            raise ValueError(f"{shown(value)} is not a duration; expected 0 to 2^31-1 seconds")
         return _checked_seconds(Decimal(str(value)), value)
     text = value.strip() if isinstance(value, str) else ""
     if re.fullmatch(r"\d{1,30}(?:\.\d{1,30})?", text, re.ASCII):
         return _checked_seconds(Decimal(text), value)
     spans = _SPAN.findall(text)
     if not spans or _SPAN.sub("", text).strip():
-        raise ValueError(f"{shown(value)} is not a duration: {DURATION_FORMS}")
+        raise ValueError(f"{shown(value)} is not a duration; expected {DURATION_FORMS}")
     return _checked_seconds(
         sum(Decimal(n) * _UNIT_US[unit.lower()] for n, unit in spans) / Decimal(1_000_000), value
     )
@@ -90,9 +90,9 @@ def parse_duration(value: object) -> float:
 
 def _checked_seconds(seconds: Decimal, value: object) -> float:
     if not 0 <= seconds < 2**31:
-        raise ValueError(f"{shown(value)} is not a duration: 0 to 2^31-1 seconds are allowed")
+        raise ValueError(f"{shown(value)} is not a duration; expected 0 to 2^31-1 seconds")
     if seconds and seconds < Decimal("0.000001"):
-        raise ValueError(f"{shown(value)} is not a duration: the shortest is 1us")
+        raise ValueError(f"{shown(value)} is not a duration; expected 0, or 1us or more")
     return float(seconds)
 
 
@@ -103,7 +103,7 @@ def plain_size(size: int) -> str:
     Raises ValueError.
     """
     if size < 0:
-        raise ValueError(f"{size} is not a size: expected 0 or more")
+        raise ValueError(f"{size} is not a size; expected 0 or more")
     for power, suffix in ((5, "P"), (4, "T"), (3, "G"), (2, "M"), (1, "k")):
         if size and size % 1024**power == 0:
             return f"{size >> 10 * power}{suffix}"
@@ -117,7 +117,7 @@ def plain_duration(seconds: float) -> str:
     Raises ValueError.
     """
     if not 0 <= seconds < 2**31:
-        raise ValueError(f"{seconds} is not a duration: 0 to 2^31-1 seconds are allowed")
+        raise ValueError(f"{seconds} is not a duration; expected 0 to 2^31-1 seconds")
     microseconds = round(Decimal(str(seconds)) * 1_000_000)
     if microseconds % 1_000_000 == 0:
         return f"{microseconds // 1_000_000}s"

@@ -298,7 +298,7 @@ class CopyRecord(RecordPart):
 
     host: str = Field(description="host that produced the result")
     step: int = Field(description="index of its step")
-    of: str = Field(description="files of the other run, which has the equal result")
+    of: str = Field(description="files of the other run with the same result")
     equal: int = Field(0, description="number of histogram counts that are equal in both")
     counts: int = Field(0, description="number of histogram counts in either of them")
     expected: float = Field(0.0, description="number of equal histogram counts expected by chance")
@@ -401,8 +401,8 @@ class RunRecord(RecordPart):
         None, description="exit code of the run; null if the journal was never closed"
     )
     headline: HeadlineRecord | None = Field(None, description="the headline")
-    profile: ProfileRecord = Field(description="what was run")
-    target: str | None = Field(None, description="the storage under test, as the operator names it")
+    profile: ProfileRecord = Field(description="the profile that was run")
+    target: str | None = Field(None, description="directory or device under test")
     latency_kind: Literal["clat", "lat"] = Field(
         "clat", description="latency kind of series and headline"
     )
@@ -486,7 +486,7 @@ class RunRecord(RecordPart):
     resumed: list[ResumedRecord] = Field(
         default_factory=list, description="takeovers by another engine"
     )
-    notes: list[NoteRecord] = Field(default_factory=list, description="notes by people")
+    notes: list[NoteRecord] = Field(default_factory=list, description="notes that users added")
     tags: dict[str, str] = Field(default_factory=dict, description="tags given at launch")
     messages: list[MessageRecord] = Field(
         default_factory=list, description="messages during the run"

@@ -144,7 +144,7 @@ class CacheDropRecord(RecordPart):
     host: str = Field(description="host")
     ok: bool = Field(description="true: the cache was dropped")
     method: str = Field(
-        description="root or sudo: the whole cache; files: only the test files; none"
+        description="root or sudo: the whole cache; files: only the test files; none: nothing"
     )
     detail: str = Field("", description="the host's error message")
 
@@ -362,7 +362,7 @@ class ProofRecord(RecordPart):
     outcome: Literal["agreed", "disagreed", "could-not-tell"] = Field(
         description="whether the experiment confirmed the bottleneck"
     )
-    why: CodedText | str | None = Field(None, description="why it could not tell")
+    why: CodedText | str | None = Field(None, description="why the experiment could not tell")
     text: str | None = Field(
         None, description="the result, in older records and `runs show --json`"
     )
@@ -398,7 +398,7 @@ class StepRecord(RecordPart):
     tool: str | None = Field(None, description="load generator: fio")
     provider: ProviderRecord | None = Field(
         None,
-        description="the load generator package; null if benchtui itself, or unknown",
+        description="package that provides the load generator; null if benchtui's own, or unknown",
     )
     params: dict[str, Scalar] = Field(default_factory=dict, description="step parameters")
     options: dict[str, str] = Field(

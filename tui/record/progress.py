@@ -155,7 +155,7 @@ def live_text(plan: Plan | None, state: RunState) -> str:
     so_far = (
         window_text(rule, window)
         if window is not None
-        else f"{len(made)} of {rule.window} for a window"
+        else f"{len(made)} of the {rule.window} rounds of a window"
     )
     return f"round {rule.number}/{rule.rounds}: {so_far}"
 

@@ -195,7 +195,8 @@ async def _remove(agent: Agent) -> None:
             await agent.end_leftovers(agent.run_id, agent.mark)
     except (HostError, TimeoutError) as error:
         code, why = (error.code, error.message) if isinstance(error, HostError) else ("timeout", "")
-        text = f"{why or 'no answer'}; copied programs may be left in /tmp: benchtui hosts sweep"
+        left = "copied programs may be left in /tmp; to remove them: benchtui hosts sweep"
+        text = f"{why or 'no answer'}; {left}"
         raise HostError(code, agent.host, text) from error
 
 
