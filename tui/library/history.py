@@ -11,7 +11,10 @@ COUNTED = ("complete", "imported")
 
 
 class History:
-    """Runs grouped by setup: the same profile text, parameters, steps, hosts and target."""
+    """Complete and valid runs, grouped by setup and by the unit of their headline.
+
+    The setup: profile text, parameters, points, hosts and target.
+    """
 
     def __init__(self, runs: Iterable[RunSummary] = ()) -> None:
         self.newest_year = max((run.utc or "" for run in runs), default="")[:4]

@@ -31,7 +31,10 @@ class LayoutRate(Struct, frozen=True):
 
 
 def last_layout_rate(store: RunStore, plan: Plan) -> LayoutRate | None:
-    """Return the rate of the newest layout by the plan's hosts at its target; None if unknown."""
+    """Return the rate of the newest layout by the plan's hosts at its target; None if unknown.
+
+    Only the newest runs are searched; layouts of less than 10 s are skipped.
+    """
     hosts = {host.name for host in plan.hosts}
     try:
         runs = store.list(RECENT)

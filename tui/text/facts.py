@@ -379,7 +379,8 @@ def unknown_lines(hosts: Mapping[str, Mapping[str, Fact]]) -> Iterator[str]:
 
 
 def odd_rows(found: FactsTogether, host: str) -> Fold:
-    """Yield what differs on one host, a line for each fact: its value, then that of the others.
+    """Yield what differs on one host, a line for each fact: its value, then another value and its
+    hosts.
 
     Performance-relevant differences come first; only these stand out.
     """

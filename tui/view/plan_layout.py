@@ -31,7 +31,7 @@ NO_RATE = "write time unknown, no earlier run"
 
 
 def with_rate(ahead: LayoutAhead, rate: LayoutRate | None) -> LayoutAhead:
-    """Return the same with the rate of an earlier layout; None means that there was none."""
+    """Return what is known, with the rate of an earlier layout; None: there was none."""
     if rate is None:
         return replace(ahead, searched=True)
     return replace(ahead, bytes_per_s=rate.bytes_per_s, when=rate.utc, searched=True)
