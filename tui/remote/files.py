@@ -97,7 +97,8 @@ async def _drop_files(agent: Agent, paths: Sequence[str], why: str) -> CacheDrop
         forgotten += int(values.get("forgotten") or 0)
     if not forgotten:
         return CacheDrop("files", False, f"{why}; no test file exists either")
-    return CacheDrop("files", True, f"only of test files ({forgotten}): {why}")
+    plural = "" if forgotten == 1 else "s"
+    return CacheDrop("files", True, f"only that of {forgotten} test file{plural}: {why}")
 
 
 async def copy_program(agent: Agent, name: str, packed: str, sha256: str) -> str:

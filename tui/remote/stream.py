@@ -247,7 +247,8 @@ class OutputBudget:
         if self._left["cpu"] < 0:
             raise self._flooded(
                 kind,
-                f"parsing the output takes more than {CPU_SHARE * 100:.0f} % of a CPU core here",
+                f"parsing the output takes more than {CPU_SHARE * 100:.0f} % of a CPU core of the"
+                " jump host",
             )
 
     def _flooded(self, kind: str, why: str) -> HostError:

@@ -37,8 +37,8 @@ def text_of(*, tool: str, about: str, **operands: Any) -> str:
 
 
 def reports_operations(name: str) -> bool:
-    """Return whether a load generator reports phases over all hosts rather than samples per
-    host.
+    """Return whether a load generator reports phases over all hosts rather than samples per host;
+    False if it is not installed.
     """
     found = find(name)
     return found is not None and found.reports == "operations"
@@ -76,7 +76,7 @@ def get(name: str) -> Workload:
 def of(step: Step) -> Workload:
     """Return the load generator of a planned step.
 
-    If it is missing, raises UsageError with the name of the package that planned the step.
+    If it is not installed, raises UsageError with the package that planned the step, if known.
     """
     try:
         return get(step.tool)

@@ -117,10 +117,10 @@ class Planning(Protocol):
         raise UsageError(f"{profile.profile}: {profile.tool} has no warm-up")
 
     def fill(self, steps: Sequence[Step], times: int, block_bytes: int) -> list[HostTask]:
-        """Return one task per host that writes all files of these steps sequentially, `times`
-        times.
+        """Return one task per host that writes all files or objects of these steps sequentially,
+        `times` times.
 
-        Raises UsageError if the steps have no files, or their files are unknown.
+        Raises UsageError if the steps have none, or if they are unknown.
         """
         raise UsageError(f"{steps[0].tool} has no files to fill")
 

@@ -19,7 +19,7 @@ HINTS = {
     307: "the bucket is in another region",
     400: "the store rejected the request; often the region is wrong",
     401: "the store rejected the keys",
-    403: "wrong keys, no permission in the bucket, or the host's clock is off",
+    403: "wrong keys, no permission for the bucket, or the host's clock is off",
     404: "the bucket does not exist",
     409: "the bucket is not empty, or belongs to another account",
     429: "the store throttles requests",
@@ -232,7 +232,7 @@ NOT_WRITABLE = (
     rule(
         r"Permission denied",
         "error",
-        "no permission in the file system under test: {line}",
+        "permission denied in the file system under test: {line}",
         "dir-not-writable",
     ),
 )

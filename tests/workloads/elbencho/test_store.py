@@ -196,7 +196,7 @@ def test_what_cannot_be_planned_is_refused_in_a_line(
 
 
 def test_phases_of_files_and_of_objects_are_distinguished(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="phase rmfiles does not apply to objects of a bucket"):
+    with pytest.raises(UsageError, match="phase rmfiles does not apply to objects in a bucket"):
         own(tmp_path, "rmfiles")
 
 

@@ -445,7 +445,7 @@ def test_what_is_changed_is_reported(option: str, message: str) -> None:
         (in_job("kb_base=1000"), "x.fio:2: kb_base: found '1000'; allowed: 1024"),
         (
             in_job("create_only=1"),
-            "x.fio:2: create_only: found '1'; allowed: 0: measures nothing",
+            "x.fio:2: create_only: found '1'; allowed: 0: 1 measures nothing",
         ),
         (
             in_job("ramp_time=1h30m"),

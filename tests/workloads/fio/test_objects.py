@@ -206,7 +206,7 @@ def test_objects_that_nothing_puts_are_not_measured(tmp_path: Path, job: str) ->
         ),
         (
             "rw: write, bssplit: 4k/50:8k/50, " + NAMES,
-            "bssplit: all objects of a job have the same size",
+            "bssplit: all objects of a job must have the same size",
         ),
         ("rw: write, http_pass: open, " + NAMES, "http_pass: benchtui never stores secrets"),
     ],

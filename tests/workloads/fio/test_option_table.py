@@ -173,12 +173,12 @@ def test_a_value_that_fio_takes_is_taken(name: str, text: str) -> None:
         ("filename", "/tmp/a#b", "found '/tmp/a#b'; fio ignores everything after '#' or ';'"),
         ("group_reporting", "0", "found '0'; allowed: 1: benchtui always reports by group"),
         ("gtod_reduce", "1",
-            "found '1'; allowed: 0: it would disable latencies that benchtui records"),
+            "found '1'; allowed: 0: 1 would disable latencies that benchtui records"),
         ("clat_percentiles", "0",
             "found '0'; allowed: 1: 0 would disable latencies that benchtui records"),
         ("kb_base", "1000", "found '1000'; allowed: 1024: sizes in profiles are powers of 1024"),
         ("create_only", "1",
-            "found '1'; allowed: 0: measures nothing; to lay out files, use"),
+            "found '1'; allowed: 0: 1 measures nothing; to lay out files, use"),
     ],
 )  # fmt: skip
 def test_a_value_that_fio_refuses_is_refused_with_what_is_allowed(

@@ -198,5 +198,5 @@ def test_a_value_set_for_a_run_is_refused_too() -> None:
         "fio:\n", "params: {log: {kind: text, default: seq}}\nfio:\n", 1
     )
     profile = load_profile(text, "x.yaml")
-    with pytest.raises(UsageError, match="plain log name"):
+    with pytest.raises(UsageError, match="log name without a path"):
         resolve_options(profile, resolve_params(profile, {"log": "/etc/x"}), "local", 1)

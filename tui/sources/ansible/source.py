@@ -111,7 +111,8 @@ class AnsibleSource(HostSource):
         """Return the path of ansible-inventory, or that only the built-in reader is available."""
         return (
             program(TOOL, context)
-            or "ansible-inventory is not installed: no inventory plugins, templates or vaults"
+            or "ansible-inventory is not installed: no support for inventory plugins, templates and"
+            " vaults"
         )
 
     def _parted(self, text: str, context: SourceContext) -> tuple[Path, str]:

@@ -77,11 +77,11 @@ class Load(Struct, frozen=True):
     store: Store | None = None
 
     def count(self, name: str, default: int) -> int:
-        """Return a numeric option."""
+        """Return a numeric option; the default if it is not set."""
         return int(self.texts.get(name, default))
 
     def size(self, name: str, default: int = 0) -> int:
-        """Return a size option in bytes."""
+        """Return a size option in bytes; the default if it is not set."""
         return parse_size(self.texts[name]) if name in self.texts else default
 
     def flag(self, name: str) -> bool:
@@ -213,7 +213,7 @@ def phase_problem(name: PhaseName, *, objects: bool) -> str:
     """Return why a phase is not available for files, or for objects; empty if it is."""
     if name in (known := OBJECT_PHASES if objects else PHASES):
         return ""
-    what = "objects of a bucket" if objects else "files"
+    what = "objects in a bucket" if objects else "files"
     return f"phase {name} does not apply to {what}; expected {', '.join(known)}"
 
 

@@ -85,7 +85,7 @@ def stamp_ms(text: str) -> int:
 
 
 def number(row: Row, name: str) -> int:
-    """Return a number from a row. Raises ValueError if it is missing."""
+    """Return a number from a row. Raises ValueError if it is missing or not a whole number."""
     text = row.get(name, "").strip()
     if not text.isdigit():
         raise ValueError(f"{name}: found '{text}', expected a whole number")

@@ -182,9 +182,10 @@ def _head_request(script: str) -> tuple[str, ...]:
 
 
 def fill_tasks(tasks: Sequence[HostTask], times: int) -> list[HostTask]:
-    """Return one task per host, which puts the objects of these tasks that no earlier host puts.
+    """Return at most one task per host, which puts the objects of these tasks that no earlier host
+    puts.
 
-    Raises UsageError.
+    Raises UsageError unless `times` is 1.
     """
     if times != 1:
         raise UsageError("fill: objects are written only once; allowed: 1")

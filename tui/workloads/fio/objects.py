@@ -71,9 +71,9 @@ def object_problems(job: JobOptions) -> Iterator[tuple[str, str]]:
 def _size_problems(job: JobOptions) -> Iterator[tuple[str, str]]:
     for name in SIZES:
         if job.get(name) not in OFF:
-            yield name, "all objects of a job have the same size, bs"
+            yield name, "all objects of a job must have the same size, bs"
     if set(job.get("bs") or "") & set(",-"):
-        yield "bs", "all objects of a job have the same size"
+        yield "bs", "all objects of a job must have the same size"
 
 
 def _delete_problems(job: JobOptions) -> Iterator[tuple[str, str]]:

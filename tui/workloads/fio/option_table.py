@@ -156,9 +156,14 @@ def reach_problem(name: str, text: str) -> str | None:
             " file that is not in the plan"
         )
     if is_log(name) and ("/" in text or "$" in text):
-        return f"found {shown(text)}; expected a plain log name: fio overwrites the file at a path"
+        return (
+            f"found {shown(text)}; expected a log name without a path: fio would overwrite that"
+            " file"
+        )
     if name in ("iomem", "mem") and text.startswith("mmap") and ":" in text:
-        return f"found {shown(text)}; memory from a file is not allowed: fio overwrites that file"
+        return (
+            f"found {shown(text)}; memory from a file is not allowed: fio would overwrite that file"
+        )
     if name == "cgroup" and ".." in text.split("/"):
         return f"found {shown(text)}; '..' is not allowed in a control group name"
     return None
@@ -193,13 +198,13 @@ OWN_OPTIONS = {
 FIXED_VALUES = {
     "group_reporting": ("1", "benchtui always reports by group"),
     "stats": ("1", "0 would disable figures that benchtui records"),
-    "gtod_reduce": ("0", "it would disable latencies that benchtui records"),
-    "disable_lat": ("0", "it would disable latencies that benchtui records"),
-    "disable_clat": ("0", "it would disable latencies that benchtui records"),
+    "gtod_reduce": ("0", "1 would disable latencies that benchtui records"),
+    "disable_lat": ("0", "1 would disable latencies that benchtui records"),
+    "disable_clat": ("0", "1 would disable latencies that benchtui records"),
     "clat_percentiles": ("1", "0 would disable latencies that benchtui records"),
     "lat_percentiles": ("1", "0 would disable latencies that benchtui records"),
     "kb_base": ("1024", "sizes in profiles are powers of 1024"),
-    "create_only": ("0", "measures nothing; to lay out files, use 'prepare: {layout: true}'"),
+    "create_only": ("0", "1 measures nothing; to lay out files, use 'prepare: {layout: true}'"),
 }
 # Limits that fio does not check, or checks only when the job runs.
 LIMITS: dict[str, dict[str, int]] = {

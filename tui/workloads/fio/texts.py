@@ -38,7 +38,7 @@ TEXTS = {
         " its figures"
     ),
     "started": "results of {told:.0f} jobs, but {other:.0f} were started",
-    "connected": "results of {told:.0f} hosts, but the client had {other:.0f}",
+    "connected": "results of {told:.0f} hosts, but the client had {other:.0f} servers",
     "no-error": "no error in the result, but the job failed with error {told:.0f}",
     "depth-syncs": "{told:.0f} syncs, but the depth shares contain {other:.0f}",
     "depth-share": (
@@ -57,9 +57,9 @@ TEXTS = {
     "pauses": "{told:.0f} I/Os, but the job's thinktime allows at most {other:.0f}",
     "depth": "queue depth {told:.0f} according to the counters, but the job has {other:.0f}",
     "workers": "the run time is that of {told:.3g} workers, but the job has {other:.0f}",
-    "limit": "the load generator used the limit {told:.6g}, but the job has {other:.6g}",
+    "limit": "the load generator used the limit {told:.6g}, but the job requests {other:.6g}",
     "steady": "steady state: {told:.6g}, but {other:.6g} follows from its other figures",
-    "mix": "{told:.3g} % of the I/Os are reads, but the job has {other:g} %",
+    "mix": "{told:.3g} % of the I/Os are reads, but the job requests {other:g} %",
     "unified": "{told:.0f} for all directions together, but the directions give {other:.0f}",
     "multiples": "all {other:.0f} counts of a histogram are multiples of {told:.0f}",
     "elapsed": "measured for {told:.4g} s, but the load generator had run for only {other:.0f} s",

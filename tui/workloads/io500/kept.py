@@ -24,7 +24,7 @@ CLOCK = re.compile(r"^; (?P<key>START|END) (?P<value>\d.*)$")
 
 
 def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
-    """Return every IO500 run in a text that has results."""
+    """Return the IO500 runs with results in a text."""
     return _outputs(text, file, ResultFiles())
 
 

@@ -114,7 +114,7 @@ class Io500Reader(RanksReader):
         super().__init__(step, launch, ranks, nodes, output, explainers)
 
     def figures(self, exit_code: int | None) -> MetadataResult | None:
-        """Return the results; None if no phase has ended."""
+        """Return the results; None if no phase has done any work."""
         result = self.output.result(final=self.succeeded(exit_code))
         if result is not None:
             result.ranks_per_node = self.launch.ranks_per_host

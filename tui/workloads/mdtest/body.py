@@ -38,7 +38,7 @@ TERMS = (
     JobTerm("options", "text", "-F -u",
         "mdtest's own options: -F files only, -u one directory per rank", "options"),
     JobTerm("stride", "text", "next-client",
-        "Rank whose files a rank works on: next-client, or a number (-N)", "stride"),
+        "Shift to the rank whose files a rank works on: next-client, or a number (-N)", "stride"),
     JobTerm("program", "text", "mdtest", "mdtest on the hosts: a name on PATH or an absolute path",
         "program"),
     JobTerm("addresses", "text", "auto", "auto, a network like 10.0.0.0/24, or h1=10.0.0.1",
@@ -71,7 +71,8 @@ class Mdtest(MpiBody):
     stride: Scalar = Field(
         "next-client",
         description=(
-            "Rank whose files a rank works on: 'next-client', or a number as for mdtest -N"
+            "Shift to the rank whose files a rank works on: 'next-client', or a number as for"
+            " mdtest -N"
         ),
     )
     options: list[Annotated[str, AfterValidator(known_option)]] = Field(

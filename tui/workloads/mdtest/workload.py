@@ -85,7 +85,7 @@ class MdtestWorkload(MpiWorkload):
         return shift.told() if shift else None
 
     def operation_findings(self, result: MetadataResult) -> list[OperationFinding]:
-        """Return findings if clients use files of their own, or have the same name."""
+        """Return findings if clients use files of their own, or share a host name."""
         from tui.workloads.mdtest.program import rank_shift_finding, same_names
 
         return [
