@@ -70,7 +70,7 @@ async def test_defaults_are_shown_before_there_is_a_target(home: Path) -> None:
     write_inventory(home, "hosts: {weka-01: {}}\n")
     async with opened(options(home, hosts=("weka-01",))) as user:
         await user.press("2", "n")
-        await user.sees("type a directory")
+        await user.sees("needs a directory")
         assert "cannot start" not in user.text
         await user.sees("4k")  # the block size, in an empty field
         await user.sees("libaio")

@@ -35,9 +35,14 @@ def task(
 
 
 def plan(
-    *, hosts: int = 2, steps: int = 1, size: int = 4 * GIB, directions: tuple[str, ...] = ("read",)
+    *,
+    hosts: int = 2,
+    steps: int = 1,
+    size: int = 4 * GIB,
+    directions: tuple[str, ...] = ("read",),
+    suffix: str = "",
 ) -> Plan:
-    names = [f"h{n}" for n in range(1, hosts + 1)]
+    names = [f"h{n}{suffix}" for n in range(1, hosts + 1)]
     made = [
         Step(
             index,
@@ -78,7 +83,7 @@ def test_files_that_several_steps_share_are_laid_out_once() -> None:
 
 
 def test_layout_is_told_a_host_and_in_all() -> None:
-    assert "8 GiB per host, 16 GiB in total" in shown(plan())
+    assert "16 GiB (8 GiB per host) where missing" in shown(plan())
 
 
 def test_reading_writes_nothing() -> None:
@@ -125,12 +130,16 @@ def test_one_path_for_several_hosts_is_warned_of() -> None:
     assert "h1, h2 write /mnt/t/one: on a shared file system this is one file" in warning
 
 
-@pytest.mark.parametrize(("width", "last", "more"), [(30, 8, 32), (50, 6, 34), (100, 16, 24)])
+def test_numbered_hosts_are_named_by_their_range() -> None:
+    assert "hosts      40: h[1-40]\n" in shown(plan(hosts=40), 42)
+
+
+@pytest.mark.parametrize(("width", "last", "more"), [(30, 7, 33), (50, 11, 29), (100, 14, 26)])
 def test_many_hosts_are_counted_and_no_more_listed_than_a_line_holds(
     width: int, last: int, more: int
 ) -> None:
-    text = " ".join(shown(plan(hosts=40), width).split())
-    names = ", ".join(f"h{number}" for number in range(1, last + 1))
+    text = " ".join(shown(plan(hosts=40, suffix="x"), width).split())
+    names = ", ".join(f"h{number}x" for number in range(1, last + 1))
     assert f"hosts 40: {names} and {more} more target" in text
 
 
@@ -140,7 +149,7 @@ def test_no_line_is_wider_than_the_pane() -> None:
 
 
 def test_wrapped_values_stay_under_their_values() -> None:
-    lines = shown(plan(hosts=9), 40).splitlines()
+    lines = shown(plan(hosts=9, suffix="x"), 40).splitlines()
     index = next(number for number, line in enumerate(lines) if line.startswith("hosts"))
     assert lines[index + 1].startswith(" " * review_plan.INDENT)
 

@@ -131,7 +131,7 @@ async def test_review_shows_what_is_filled_and_leaves_it_out_when_asked(home: Pa
         options(home, hosts=("local",), profile="my/pre", review=True), size=(120, 50)
     ) as user:
         await user.sees("writes all of its files twice")
-        await user.sees("up to 5 rounds of 0:20 of the profile's load")
+        await user.sees("up to 5 rounds of 20 s of the profile's load")
         await change(user, "@precondition", "no")
         await user.sees("skipped at launch")
         assert [step.warmup for step in plan_of(user).steps] == [False]

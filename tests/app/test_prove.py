@@ -108,9 +108,7 @@ async def test_the_experiment_is_confirmed_run_and_reported(
     async with stage(maker, step="result") as (app, pilot):
         await pilot.press("P")
         dialog = await question_of(app, pilot)
-        assert "with twice as many I/Os in flight: 10.0 s of load" in dialog.body.replace(
-            "0:10", "10.0 s"
-        )
+        assert "with twice as many I/Os in flight: 10 s of load" in dialog.body
         assert "Predicted: 1.3x the IOPS or more." in dialog.body
         await pilot.press("y")
         for _ in range(2000):

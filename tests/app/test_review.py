@@ -45,8 +45,8 @@ async def test_it_opens_on_review_when_hosts_and_profile_are_given(home: Path) -
         assert user.scope == "review"
         await user.sees("Ten seconds of mixed")
         await user.sees("/var/tmp")
-        await user.sees("  0:10")
-        await user.sees("runs on local, 0:10")
+        await user.sees("  10 s")
+        await user.sees("runs on local, 10 s")
 
 
 async def test_nothing_chosen_says_what_comes_first(home: Path) -> None:
@@ -89,7 +89,7 @@ async def test_without_hosts_it_offers_this_machine_and_the_hosts_of_the_last_ru
             "last",
         ]
         await user.press("h")
-        await user.sees("Enter runs on 2 hosts, 0:10")
+        await user.sees("Enter runs on 2 hosts, 10 s")
         assert user.app.selection.ticked == made
 
 
@@ -103,7 +103,7 @@ async def test_servers_are_looked_at_and_it_is_reported_before_the_start(home: P
     write_inventory(home, "hosts:\n  osd-[1-2]: {role: server}\n")
     async with opened(review(home, servers=("osd-1", "osd-2"))) as user:
         await user.sees("osd-1, osd-2 (monitored, no")
-        await user.sees("Enter runs on local, monitors 2 servers, 0:10")
+        await user.sees("Enter runs on local, monitors 2 servers, 10 s")
         screen = user.app.screen
         assert isinstance(screen, review_screen.ReviewScreen) and screen.plan is not None
         assert [host.name for host in screen.plan.hosts] == ["local"]
@@ -131,12 +131,12 @@ async def test_bytes_a_host_and_in_all(home: Path) -> None:
     async with opened(
         review(home, "weka/read-iops", ("weka-01", "weka-02")), size=(120, 36)
     ) as user:
-        await user.sees("768 GiB per host, 1.50 TiB in total")
+        await user.sees("1.50 TiB (768 GiB per host)")
 
 
-async def test_a_big_layout_is_warned_of(home: Path) -> None:
+async def test_a_layout_is_part_of_what_enter_starts(home: Path) -> None:
     async with opened(review(home, "weka/read-iops")) as user:
-        await user.sees("! lays out 768 GiB of test files before the measurement")
+        await user.sees("+ writing 768 GiB first")
 
 
 async def test_overwriting_files_is_warned_of(home: Path) -> None:
@@ -147,7 +147,7 @@ async def test_overwriting_files_is_warned_of(home: Path) -> None:
 async def test_a_changed_parameter_changes_the_plan_while_typing(home: Path) -> None:
     async with opened(review(home)) as user:
         await change(user, "runtime", "90s")
-        await user.sees("  1:30")
+        await user.sees("  1 min 30 s")
         assert user.app.selection.overrides == {"runtime": "90s"}
         await user.sees("1 changed")
 
@@ -176,7 +176,7 @@ async def test_what_is_typed_replaces_what_stood_in_the_field_and_an_arrow_keeps
     async with opened(review(home)) as user:
         await user.press("e", "tab")
         await user.types("90s")
-        await user.sees("  1:30")
+        await user.sees("  1 min 30 s")
         await user.press("shift+tab", "tab", "right")
         await user.press("backspace", "m")
         assert user.app.selection.overrides == {"runtime": "90m"}
@@ -198,7 +198,7 @@ async def test_repeat_and_note_go_into_the_plan(home: Path) -> None:
     async with opened(review(home)) as user:
         await change(user, "@repeat", "3")
         await change(user, "@note", "before the upgrade")
-        await user.sees("  0:30")
+        await user.sees("  30 s")
         plan = user.app.screen.plan  # type: ignore[attr-defined]
         assert [step.repetition for step in plan.steps] == [1, 2, 3]
         assert plan.note == "before the upgrade"
@@ -214,7 +214,7 @@ async def test_a_sweep_can_be_typed_and_is_checked(home: Path) -> None:
         await change(user, "@sweep", "jobs=1,2")
         await user.sees("no parameter 'jobs'")
         await change(user, "@sweep", "size=1M,1024k")
-        await user.sees("size: '1024k' equals '1M'")
+        await user.sees("size: '1024k'")
         await user.sees("cannot start: sweep")
 
 
@@ -248,7 +248,7 @@ async def test_p_asks_the_hosts_and_shows_what_each_answers(home: Path, tmp_path
         target.mkdir()
         await user.press("p")
         await user.sees("64 MiB to lay out")
-        await user.sees("Enter runs on local, 0:10")
+        await user.sees("Enter runs on local, 10 s")
         assert "refuse" not in user.text and "fio-" in user.text
         await change(user, "size", "1M")  # another plan: nobody was asked about it
         await user.sees(lambda: "to lay out" not in user.text)
@@ -275,7 +275,7 @@ async def test_p_tells_which_run_holds_a_host(
 async def test_the_line_of_enter_warns_when_a_host_is_not_ready(home: Path) -> None:
     write_inventory(home)
     async with opened(review(home, hosts=("local", "spare"))) as user:
-        await user.sees("Enter runs on 2 hosts, 0:10")
+        await user.sees("Enter runs on 2 hosts, 10 s")
         await user.press("p")
         await user.sees("1 of 2 hosts not ready; Enter starts it anyway")
         line = user.app.screen.query_one("#review-launch", Static).content
@@ -283,7 +283,7 @@ async def test_the_line_of_enter_warns_when_a_host_is_not_ready(home: Path) -> N
         assert [str(span.style) for span in line.spans] == ["$warn", "bold $accent", "$warn"]
         await change(user, "runtime", "20s")
         await user.press("escape")
-        await user.sees("Enter runs on 2 hosts, 0:20")  # another plan: nobody was asked about it
+        await user.sees("Enter runs on 2 hosts, 20 s")  # another plan: nobody was asked about it
 
 
 @pytest.mark.parametrize(
@@ -327,9 +327,9 @@ async def test_files_can_be_kept_although_the_profile_removes_them(home: Path) -
 
 async def test_d_puts_the_defaults_back(home: Path) -> None:
     async with opened(review(home, overrides={"runtime": "90s"})) as user:
-        await user.sees("  1:30")
+        await user.sees("  1 min 30 s")
         await user.press("d")
-        await user.sees("  0:10")
+        await user.sees("  10 s")
         assert user.app.selection.overrides == {}
 
 
@@ -344,7 +344,7 @@ async def test_v_shows_the_job_file_with_the_changes(home: Path) -> None:
 async def test_escape_leaves_the_field_first_then_the_screen(home: Path) -> None:
     async with opened(review(home)) as user:
         await user.press("e")
-        await user.sees("Tab next field  Enter done  Esc leave")
+        await user.sees("Tab next field  Enter plan  Esc leave")
         await user.sees("Parameters: editing")
         await user.press("escape")
         assert "keys go here" not in user.text
@@ -358,7 +358,7 @@ async def test_what_was_typed_is_still_there_after_a_look_at_hosts(home: Path) -
     async with opened(review(home)) as user:
         await change(user, "runtime", "20s")
         await user.press("escape", "1", "3")
-        await user.sees("  0:20")
+        await user.sees("  20 s")
 
 
 async def test_another_profile_starts_from_its_own_defaults(home: Path) -> None:
@@ -386,7 +386,7 @@ async def test_enter_starts_the_run_shown_and_goes_to_live(home: Path, tmp_path:
         "direct": "no",
     }
     async with opened(review(home, overrides=small)) as user:
-        await user.sees("Enter runs on local, 0:02")
+        await user.sees("Enter runs on local, 2 s")
         await user.press("enter", "enter")  # twice is one run
         await user.sees(lambda: user.scope == "live")
         assert len(list((home / "runs").iterdir())) == 1
@@ -445,9 +445,9 @@ async def test_no_key_starts_a_plan_before_it_has_been_on_the_screen(
         assert user.scope == "review" and "runs on" not in user.text
         assert not (home / "runs").exists()
         user.app.screen.query_one(LaunchLine).plan_seen()
-        await user.sees("Enter again: runs on local, 0:10")
+        await user.sees("Enter again: runs on local, 10 s")
         await user.press("e")
-        await user.sees(lambda: "Enter runs on" not in user.text and "Enter done" in user.text)
+        await user.sees(lambda: "Enter runs on" not in user.text and "Enter plan" in user.text)
 
 
 async def test_the_footer_has_enter_once_it_is_taken_and_one_that_came_early_is_told_so(
@@ -460,7 +460,7 @@ async def test_the_footer_has_enter_once_it_is_taken_and_one_that_came_early_is_
         await user.press("enter", "enter")
         assert user.static("#review-launch") == "plan just changed: press Enter again"
         user.app.screen.query_one(LaunchLine).plan_seen()
-        await user.sees("press Enter again: runs on local, 0:10")
+        await user.sees("press Enter again: runs on local, 10 s")
         assert user.text.splitlines()[-1].split()[:2] == ["Enter", "run"]
         await change(user, "numjobs", "many")
         await user.press("escape")

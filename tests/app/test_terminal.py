@@ -180,7 +180,7 @@ def test_detaching_says_how_to_come_back_once_the_terminal_is_restored(tmp_path:
     with Terminal(
         tmp_path, "--hosts", "local", "--profile", "demo/quick", "--review", *options, size="120x36"
     ) as terminal:
-        terminal.wait_for("runs on local, 1:00")
+        terminal.wait_for("runs on local, 1 min")
         terminal.keys("Enter")
         terminal.wait_for("RUNNING")
         terminal.keys("q")

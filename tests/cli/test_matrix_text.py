@@ -47,7 +47,7 @@ def test_bytes_are_reported_in_all(tmp_path: Path) -> None:
         for task in step.tasks:
             task.layout = True
     lines = review_text(maker.plan).splitlines()
-    assert "layout     4 GiB per host, 8 GiB in total, where missing" in lines
+    assert "layout     8 GiB (4 GiB per host) where missing" in lines
     assert "writes     nothing, reads only" in lines
 
 

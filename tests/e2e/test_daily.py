@@ -95,7 +95,7 @@ def test_a_run_again_takes_three_keys(tmp_path: Path) -> None:
         screen.keys("6")
         screen.wait_for("demo/quick")
         screen.keys("r")
-        screen.wait_for("Enter runs on local, 0:01")
+        screen.wait_for("Enter runs on local, 1 s")
         screen.keys("Enter")
         screen.wait_until(lambda: len(run_dirs(before.parent)) == 2, "another run")
         after = run_dirs(before.parent)[1]
@@ -131,7 +131,7 @@ def test_a_profile_is_edited_and_its_new_value_is_on_review(tmp_path: Path) -> N
         screen.keys("Escape", "Escape")
         screen.wait_for("e edit")
         screen.keys("Enter")
-        screen.wait_for("Enter runs on local, 0:45")
+        screen.wait_for("Enter runs on local, 45 s")
 
 
 def test_a_straggler_is_seen_while_the_run_continues_looked_into_and_found_again_in_its_result(
@@ -201,7 +201,7 @@ def test_a_run_outlives_the_terminal_and_can_be_stopped_later(tmp_path: Path) ->
         screen.keys("6")
         screen.wait_for("demo/quick")
         screen.keys("r")
-        screen.wait_for("Enter runs on local, 1:00")
+        screen.wait_for("Enter runs on local, 1 min")
         screen.keys("Enter")
         screen.wait_until(lambda: len(run_dirs(before.parent)) == 2, "another run")
         after = run_dirs(before.parent)[1]
@@ -230,7 +230,7 @@ def test_the_first_run_from_an_empty_home_takes_three_keys(tmp_path: Path) -> No
         screen.keys("Enter")
         screen.wait_for("Ten seconds of mixed")
         screen.keys("Enter")
-        screen.wait_for("Enter runs on local, 0:10")
+        screen.wait_for("Enter runs on local, 10 s")
         screen.keys("Enter")
         screen.wait_for("COMPLETE")
         run_dir = only_run(tmp_path / "home")

@@ -66,4 +66,4 @@ def test_the_time_is_that_of_the_bytes_that_a_preflight_found_missing() -> None:
 
 def test_without_an_earlier_layout_the_time_is_said_to_be_unknown() -> None:
     assert pace_text(plan(), NOTHING_KNOWN) == ""
-    assert "unknown" in pace_text(plan(), with_rate(NOTHING_KNOWN, None))
+    assert "not known" in pace_text(plan(), with_rate(NOTHING_KNOWN, None))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 NAMED = 3  # more names than this are counted
+_NUMBERED = re.compile(r"(.*?)([0-9]{1,9})")
 SHARE = re.compile(r"(\D*)(\d+)( % \D+)")
 
 
@@ -15,6 +16,29 @@ def names_of(hosts: Sequence[str]) -> str:
     if more <= 1:
         return ", ".join(hosts)
     return f"{', '.join(hosts[:NAMED])} and {more} more"
+
+
+def folded(names: Sequence[str]) -> str:
+    """Return host names as people give them to commands, numbered ones as ranges: ``weka-[01-08],
+    nas``.
+    """
+    found: list[tuple[str, list[str]]] = []
+    for name in names:
+        part = _NUMBERED.fullmatch(name)
+        stem, number = part.groups() if part else (name, "")
+        if found and number and found[-1][0] == stem and _follows(found[-1][1][-1], number):
+            found[-1][1].append(number)
+        else:
+            found.append((stem, [number]))
+    return ", ".join(
+        f"{stem}[{numbers[0]}-{numbers[-1]}]" if len(numbers) > 1 else f"{stem}{numbers[0]}"
+        for stem, numbers in found
+    )
+
+
+def _follows(number: str, next_number: str) -> bool:
+    """Return whether a number follows another in a range, with the same padding."""
+    return bool(number) and str(int(number) + 1).zfill(len(number)) == next_number
 
 
 def told_of(found: Mapping[str, str], link: str = ": ") -> str:

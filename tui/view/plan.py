@@ -17,6 +17,7 @@ from tui.model.plain import some
 from tui.model.plan import Plan, Step, is_device, written_devices
 from tui.model.search import SAID
 from tui.model.shared_files import sharing_note
+from tui.text.names import folded
 from tui.text.objects import count_text
 from tui.view.plan_layout import (
     NOTHING_KNOWN,
@@ -26,6 +27,7 @@ from tui.view.plan_layout import (
     pace_text,
     writing_text,
 )
+from tui.workloads.terms import JOB_LINE
 
 NUMBERS = "one|two|three|four|five|six|seven|eight|nine|ten|fifteen|twenty|thirty|sixty|hundred"
 STATED = re.compile(rf"\d|\b(?:{NUMBERS})\b", re.IGNORECASE)  # matches a figure in a title
@@ -285,11 +287,18 @@ def plan_facts(plan: Plan, ahead: LayoutAhead = NOTHING_KNOWN) -> Iterator[PlanF
     """Yield the facts of a plan: target, hosts, duration, bytes."""
     profile = plan.profile
     title = title_text(profile.title, profile.changed, plan.target)
-    yield PlanFact("profile", title, f"  {profile.tag} v{profile.version}")
+    if profile.text.startswith(JOB_LINE):
+        yield PlanFact("job", title)
+    else:
+        yield PlanFact("profile", title, f"  {profile.tag} v{profile.version}")
     if profile.changed:
         yield PlanFact("changed", changed_text(profile.changed))
     count = f"{len(plan.hosts)}: " if len(plan.hosts) > 1 else ""
-    yield PlanFact("hosts", count, names=tuple(host.name for host in plan.hosts))
+    hosts = tuple(host.name for host in plan.hosts)
+    if len(ranges := folded(hosts)) < len(", ".join(hosts)):
+        yield PlanFact("hosts", count + ranges)
+    else:
+        yield PlanFact("hosts", count, names=hosts)
     yield from (
         PlanFact("role", f"{role}: ", names=tuple(names))
         for role, names in hosts_by_role(plan).items()

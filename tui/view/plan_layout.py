@@ -27,7 +27,7 @@ class LayoutAhead(Struct, frozen=True):
 
 
 NOTHING_KNOWN = LayoutAhead()
-NO_RATE = "write time unknown, no earlier run"
+NO_RATE = "write time not known yet"
 
 
 def with_rate(ahead: LayoutAhead, rate: LayoutRate | None) -> LayoutAhead:
@@ -84,7 +84,7 @@ def pace_text(plan: Plan, ahead: LayoutAhead) -> str:
 
 
 def layout_texts(plan: Plan, ahead: LayoutAhead) -> tuple[str, str]:
-    """Return the bytes of test files as main text, totals and free space as secondary text."""
+    """Return the bytes of test files as main text, what is missing and free as secondary text."""
     missing = ahead.missing_bytes
     when = (
         "where missing"
@@ -98,9 +98,9 @@ def layout_texts(plan: Plan, ahead: LayoutAhead) -> tuple[str, str]:
 
 
 def each_and_all(by_host: Mapping[str, int | None], none: str, when: str) -> tuple[str, str]:
-    """Return the bytes of each host as main text, the total as secondary text.
+    """Return the bytes of all hosts and of each as main text.
 
-    `none`: text if there are none; `when`: appended to the secondary text.
+    `none`: text if there are none; `when`: the secondary text.
     """
     values = list(by_host.values())
     if any(value is None for value in values):
@@ -110,8 +110,6 @@ def each_and_all(by_host: Mapping[str, int | None], none: str, when: str) -> tup
         return none, ""
     low, high = min(known), max(known)
     each = units.size(high) if low == high else f"{units.size(low)} to {units.size(high)}"
-    return (
-        (each, f" {when}")
-        if len(known) == 1
-        else (f"{each} per host", f", {units.size(sum(known))} in total, {when}")
-    )
+    if len(known) == 1:
+        return each, f" {when}"
+    return f"{units.size(sum(known))} ({each} per host)", f" {when}"

@@ -186,7 +186,7 @@ async def sweeping_job(user: User) -> None:
     """Describe a job in the form: a directory, and commas that sweep."""
     await pressed("2", "n")(user)
     await change(user, "directory", "/mnt/weka")
-    await change(user, "bs", "4k,64k,1m")
+    await change(user, "bs", "4k,64k,1M")
     await settled(user)
 
 

@@ -6,6 +6,7 @@ It is started as on Review.
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -13,13 +14,13 @@ from textual.content import Content
 from textual.widget import Widget
 
 from tui.app.dialogs.text_entry import LineDialog
-from tui.app.screens import review_form
+from tui.app.screens import review_form, review_plan
 from tui.app.screens.plan_screen import PlanScreen
 from tui.app.widgets.form import FieldSpec, TextInput
 from tui.app.widgets.lines import show_text
 from tui.model.hostspec import LOCAL
 from tui.model.problem import BenchtuiError, UsageError
-from tui.text.line import LABEL, Line, wrap
+from tui.text.line import LABEL, WARN, Line, labelled
 
 if TYPE_CHECKING:
     from tui.model.plan import Plan
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 FIRST_PLACE = "/var/tmp"  # only for this machine: the storage path of other hosts is unknown
 TARGETS = {"directory", "filename"}
 ANYWHERE = {"directory": ("/",)}  # for terms that are checked without a target
-NO_TARGET = "type a directory on the storage under test, or a file or device; the plan appears here"
+NO_TARGET = "needs a directory on the storage under test, or a file or device"
+EMPTY = {"directory": "required", "filename": "or this"}
+UNUSED = "none"  # in other empty fields without a default
 ONCE = "1"  # default of the field "repeat"
 NAME_HELP = "family/name in lower case, such as my/reads; the profile is a YAML file you can edit"
 
@@ -73,6 +76,7 @@ class JobScreen(PlanScreen):
         here = self.shell.selection.ticked == [LOCAL]
         place = {"directory": FIRST_PLACE} if here else {}
         terms = self.workload.from_terms().job_terms()
+        terms = sorted(terms, key=lambda term: term.name not in TARGETS)  # what is required first
         defaults = {term.name: place.get(term.name, term.default) for term in terms}
         self.terms = {**defaults, **self.terms}
         fields = [
@@ -80,8 +84,9 @@ class JobScreen(PlanScreen):
                 term.name,
                 self.terms[term.name],
                 defaults[term.name],
-                f"{term.help} ({term.name})",
+                f"{term.help}; {self.workload.name} option {term.name}",
                 term.label,
+                empty=EMPTY.get(term.name, ""),
             )
             for term in terms
         ]
@@ -142,10 +147,27 @@ class JobScreen(PlanScreen):
         super().show_problem(problem)
         if problem == NO_TARGET:
             self.form.show_problem("")
-            self.plan_pane.show(
-                lambda width: [Line.of(*part) for part in wrap([(problem, LABEL)], width)]
-            )
+            self.plan_pane.show(partial(self.draft_lines, self.draft()))
             show_text(self.launch_line, Content())
+
+    def draft(self) -> Plan | None:
+        """Return the plan as far as it is known without a target; None if other terms are wrong."""
+        from tui.engine.inputs.terms import made_profile
+        from tui.engine.plan.plan import Choices, build_plan
+
+        shell = self.shell
+        try:
+            text = made_profile(self.workload, {**ANYWHERE, **self.given})
+            loaded = shell.catalogue.load_text(text, Path(self.workload.name))
+            hosts = shell.fleet.resolve(shell.selection.ticked)
+            return build_plan(loaded, Choices(hosts=hosts, repeat=int(self.repeat)))
+        except (BenchtuiError, ValueError):
+            return None
+
+    def draft_lines(self, draft: Plan | None, width: int) -> list[Line]:
+        """Return what is missing, then the plan without what depends on the target."""
+        lines = labelled([("target", LABEL)], [(NO_TARGET, WARN)], width, review_plan.INDENT)
+        return [*lines, *(review_plan.draft_lines(draft, width) if draft else [])]
 
     def show_defaults(self) -> None:
         """Show the effective values in empty fields, even if no target is typed yet."""
@@ -154,7 +176,11 @@ class JobScreen(PlanScreen):
         holds = {name: param.values[0] for name, param in job.params.items()} | dict(job.fixed)
         holds |= dict.fromkeys(place, "")
         for field in self.form.fields:
-            field.query_one(TextInput).placeholder = holds.get(field.spec.name, "")
+            held = holds.get(field.spec.name, "")
+            box = field.query_one(TextInput)
+            box.placeholder = held or (field.spec.empty if place else "") or UNUSED
+            box.set_class(bool(held), "-held")
+            field.set_class(bool(place) and field.spec.name == "directory", "-required")
 
     async def action_defaults(self) -> None:
         """Reset every field to its default."""

@@ -112,7 +112,7 @@ def difference_lines(facts: Mapping[str, Mapping[str, Fact]], width: int) -> lis
     if narrow and (odd := list(difference_titles(together))):
         lines.append(Line.of(("hosts differ", WARN), ("  (1 Hosts shows the values)", LABEL)))
         for hosts, titles in odd:
-            lines += indented([(hosts, BRIGHT), (f"  {titles}", WARN)], width)
+            lines += labelled([(f"  {hosts}  ", BRIGHT)], [(titles, WARN)], width)
     return [*lines, Line()] if lines else []
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tui.model.search import Search
 
 ANYWHERE = (("?", "help"), ("q", "quit"))
-FIELD_KEYS = (("Tab", "next field"), ("Enter", "done"), ("Esc", "leave"))
+FIELD_KEYS = (("Tab", "next field"), ("Enter", "plan"), ("Esc", "leave"))
 FORM_KEYS = (*FIELD_KEYS, ("Ctrl+U", "clear"), ("F1", "help"), ("Ctrl+C", "quit"))
 CHOICE_KEYS = (("← →", "choose"), *FIELD_KEYS, ("F1", "help"), ("Ctrl+C", "quit"))
 SEARCH, OVER, LIMITS, POINTS = "@search", "@over", "@limits", "@points"
@@ -304,7 +304,7 @@ def field_specs(
     sweeps = (
         []
         if profile.tool == "suite"
-        else [FieldSpec(SWEEP, selection.sweep, "", SWEEP_HINT, "sweep")]
+        else [FieldSpec(SWEEP, selection.sweep, "", SWEEP_HINT, "sweep", empty="none")]
     )
     return [
         *specs,
@@ -318,7 +318,15 @@ def field_specs(
             "remove files",
             choices=YES_NO,
         ),
-        FieldSpec(NOTE, selection.note, "", "kept in the run record", "note", is_change=False),
+        FieldSpec(
+            NOTE,
+            selection.note,
+            "",
+            "kept in the run record",
+            "note",
+            is_change=False,
+            empty="none",
+        ),
     ]
 
 

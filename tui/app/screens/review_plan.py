@@ -84,6 +84,28 @@ def plan_lines(plan: Plan, width: int, ahead: LayoutAhead = NOTHING_KNOWN) -> li
     ]
 
 
+OF_A_TARGET = ("profile", "job", "target", "hosts", "after")
+
+
+def draft_lines(plan: Plan, width: int) -> list[Line]:
+    """Return what is known of a plan before its target: load, steps, commands."""
+    labels = [each for each in summary(plan, width - INDENT) if each[0] not in OF_A_TARGET]
+    facts = [
+        line for name, runs in labels for line in labelled([(name, LABEL)], runs, width, INDENT)
+    ]
+    jobs = [line for line in job_files(plan)[1:] if not line.plain.endswith("=/")]
+    return [
+        *facts,
+        Line(),
+        *steps(plan, width),
+        Line(),
+        *commands(plan, width),
+        Line(),
+        heading("job file"),
+        *jobs,
+    ]
+
+
 def summary(
     plan: Plan, width: int, ahead: LayoutAhead = NOTHING_KNOWN
 ) -> Iterator[tuple[str, list[Run]]]:
@@ -105,29 +127,32 @@ def steps(plan: Plan, width: int) -> Iterator[Line]:
         yield from matrix(plan, width)
         return
     yield heading(units.plural(len(plan.steps), "step"))
-    names = step_names(plan)
+    names = [name if name != plan.profile.tag else "" for name in step_names(plan)]
     wide = min(max(map(width_of, names)), width // 2)
     repeated = any(step.repetition > 1 for step in plan.steps)
     for step, name in zip(plan.steps, names, strict=True):
         again = f"repetition {step.repetition}" if repeated else ""
         about = "  ".join(part for part in (step.does, in_flight_text(step), again) if part)
-        own, details = (f"{name:<{wide}}", BRIGHT), (f"  {about}", LABEL)
+        own: Run = (f"{name:<{wide}}  " if wide else "", BRIGHT)
+        details: Run = (about, LABEL)
         time = (f"  {time_text(step.expected_s)}", TEXT)
         fits = width_of_runs([own, details, time]) <= width - 4
-        line = [own, details, time] if fits else [(name, BRIGHT), time, (f"\n{about}", LABEL)]
+        line = [own, details, time] if fits else [own, time, (f"\n{about}", LABEL)]
         yield from labelled([(f"{step.index + 1:>3}", LABEL)], line, width, 4)
 
 
 def matrix(plan: Plan, width: int) -> Iterator[Line]:
     """Yield the sweep of each profile: the measured values of each axis, steps and time."""
     yield heading("steps")
-    yield from indented([(steps_text(plan), BRIGHT)], width)
     parts = parts_of(plan)
+    share = parts[0].share_text if len(parts) == 1 else ""
+    more = (f"  ({share})", LABEL) if share else ("", LABEL)
+    yield from indented([(steps_text(plan), BRIGHT), more], width)
     for part in parts:
         if len(parts) > 1:
             count = f"  {units.plural(part.steps, 'step')}, {time_text(part.seconds)}"
             yield from indented([(part.profile, BRIGHT), (count, LABEL)], width)
-        if part.share_text:
+        if part.share_text and not share:
             yield from indented([(part.share_text, LABEL)], width)
         rows = grid_rows(part)
         size = max((width_of(label) for label, _ in rows), default=0) + 4

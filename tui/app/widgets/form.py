@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, ClassVar
 
 from msgspec import Struct
@@ -26,6 +26,8 @@ from tui.model.plain import printable
 CHOOSE = "Left, Right or Space to change"
 WAS = 12  # cells of a default beside the value
 LABEL = 13  # cells before a field
+MOST_ROWS = 4  # of a long value
+_PARTS = re.compile(r"[^,/ ]*[,/ ]|[^,/ ]+")
 AROUND = 2  # padding of a field, and of the default
 Check = Callable[[str, str], str | None]
 """Returns what is wrong with a field's text (name, text) in one line, None if valid."""
@@ -69,6 +71,8 @@ class Field(Vertical):
         &.-changed.-roomy .field-was { display: block; }
         &.-entered .field-was { display: none; }
         &.-swept TextInput { color: $edge; }
+        &.-required .field-label { color: $warn; }
+        &.-required .input--placeholder { color: $warn; }
         &.-wrong .field-label { color: $bad; }
         &.-wrong .field-error { display: block; }
         &.-entered .field-hint { display: block; }
@@ -129,16 +133,28 @@ class Field(Vertical):
     def on_descendant_focus(self) -> None:
         """Show the hint, by setting a class: `:focus-within` would restyle all fields."""
         self.add_class("-entered")
+        self.show_whole()
 
     def on_descendant_blur(self) -> None:
         """Hide the hint."""
         self.remove_class("-entered")
+        self.call_after_refresh(self.show_whole)
+
+    def show_whole(self) -> None:
+        """Show a long value in several lines, unless it is being edited."""
+        if not self.is_attached:
+            return
+        box = self.query_one(TextInput)
+        box.rows = () if self.has_class("-entered") else box.wrapped_value()
+        for widget in (box, self.query_one(Horizontal)):
+            widget.styles.height = max(len(box.rows), 1)
 
     @on(events.Resize)
     def show_was(self) -> None:
         """Show the default beside the value, if both fit."""
         room = self.size.width - LABEL - cell_len(self.value) - 2 * AROUND
         self.set_class(0 < cell_len(self.was) <= room, "-roomy")
+        self.call_after_refresh(self.show_whole)
 
     @property
     def value(self) -> str:
@@ -342,6 +358,7 @@ class TextInput(Input):
         &.-textual-compact { padding: 0 1; border: none !important; }
         &:focus { border: none; background: $cursor-row; color: $block-cursor-foreground; }
         & .input--placeholder { color: $dim; }
+        &.-held .input--placeholder { color: $foreground; }
         &:ansi > .input--selection { text-style: reverse; }
         &:ansi:focus .input--placeholder { color: $block-cursor-foreground; }
     }
@@ -349,6 +366,7 @@ class TextInput(Input):
 
     # a field has a fixed size: no layout at each letter
     virtual_size = Reactive(Size(0, 0))
+    rows: Sequence[str] = ()  # the lines of a long value; empty: one line
 
     def __init__(self, value: str = "", *, select_on_focus: bool = False, **options: Any) -> None:
         super().__init__(value, compact=True, select_on_focus=select_on_focus, **options)
@@ -364,6 +382,10 @@ class TextInput(Input):
 
         On palettes without a second background `_` fills it, so that an empty input is visible.
         """
+        if self.rows and not self.has_focus:
+            width = self.scrollable_content_region.width
+            row = self.rows[y] if y < len(self.rows) else ""
+            return Strip([Segment(row, self.rich_style)]).adjust_cell_length(width, self.rich_style)
         strip = self.shortened_line(y)
         if self.has_focus or not self.app.current_theme.ansi:
             return strip
@@ -374,6 +396,22 @@ class TextInput(Input):
         return Strip.join(
             [strip.extend_cell_length(at, self.rich_style).crop(0, at), Strip([line], room)]
         )
+
+    def wrapped_value(self) -> Sequence[str]:
+        """Return the lines of a value that is wider than the field, broken after a comma, slash or
+        blank; empty if it fits, or needs too many lines.
+        """
+        width = self.scrollable_content_region.width
+        if self.password or width < 2 or cell_len(self.value) <= width:
+            return ()
+        rows = [""]
+        for part in _PARTS.findall(self.value):
+            if cell_len(part) > width:
+                return ()
+            if cell_len(rows[-1] + part) > width:
+                rows.append("")
+            rows[-1] += part
+        return rows if len(rows) <= MOST_ROWS else ()
 
     def shortened_line(self, y: int) -> Strip:
         """Return the drawn line.

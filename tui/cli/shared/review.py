@@ -52,7 +52,10 @@ def _lines(plan: Plan, ahead: LayoutAhead) -> Iterator[str]:
     yield from (f"{'note':<{INDENT}}{text}" for text in warnings(plan))
     yield from _destroyed(plan)
     if len(plan.steps) > 1:
-        yield f"{'steps':<{INDENT}}{steps_text(plan)}"
+        parts = parts_of(plan)
+        share = parts[0].share_text if len(parts) == 1 else ""
+        more = f"  ({share})" if share else ""
+        yield f"{'steps':<{INDENT}}{steps_text(plan)}{more}"
         yield from _matrix_lines(plan)
     shown, names = steps_in_full(plan), step_names(plan)
     for step in shown:
@@ -69,7 +72,8 @@ def _matrix_lines(plan: Plan) -> Iterator[str]:
     width = max(len(part.profile) for part in parts)
     for part in parts:
         if len(parts) > 1:
-            yield f"{'':<{INDENT}}{part.profile:<{width}}  {_part_text(part)}"
+            share = f", {part.share_text}" if part.share_text else ""
+            yield f"{'':<{INDENT}}{part.profile:<{width}}  {_part_text(part)}{share}"
         yield from _axis_lines(part, " " * (INDENT + 2 * (len(parts) > 1)))
 
 
@@ -79,8 +83,6 @@ def _part_text(part: PlanPart) -> str:
 
 
 def _axis_lines(part: PlanPart, indent: str) -> Iterator[str]:
-    if part.share_text:
-        yield f"{indent}{part.share_text}"
     rows = grid_rows(part)
     width = max((len(label) for label, _ in rows), default=0)
     yield from (f"{indent}{label:<{width}}  {values}" for label, values in rows)

@@ -27,17 +27,18 @@ TERMS = (
         PATTERNS),
     JobTerm("rwmixread", "number", "", "Percentage of reads if rw is randrw or rw; default 70",
         "mix, % reads"),
-    JobTerm("bs", "size", "", "Size of each I/O; 4k for random I/O, 1m for sequential",
+    JobTerm("bs", "size", "", "Size of each I/O; 4k for random I/O, 1M for sequential",
         "block size"),
     JobTerm("numjobs", "count", "8", "Jobs on each host, each with its own file", "jobs"),
     JobTerm("iodepth", "count", "16", "I/Os in flight per job; 1 with psync",
         "queue depth"),
     JobTerm("ioengine", "text", "", "psync for a queue depth of 1, otherwise libaio", "engine",
         ENGINES),
-    JobTerm("size", "size", "1g", "Size of each job's file", "file size"),
+    JobTerm("size", "size", "1G", "Size of each job's file", "file size"),
     JobTerm("runtime", "duration", "30s", "Measured time of each step", "runtime"),
     JobTerm("ramp_time", "duration", "5s", "Load before the measured time; 0: none", "ramp"),
-    JobTerm("direct", "flag", "1", "1: bypass the page cache (O_DIRECT)", "direct I/O", ("1", "0")),
+    JobTerm("direct", "flag", "yes", "yes or no: bypass the page cache (O_DIRECT)", "direct I/O",
+        ("yes", "no")),
     JobTerm("directory", "directory", "", "Directory on the hosts for the test files", "directory"),
     JobTerm("filename", "path", "", "File or block device, instead of a directory",
         "file, device"),
@@ -121,7 +122,7 @@ def _defaults(given: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
     if set(given.get("ioengine", ("libaio",))) <= SYNC_ENGINES:
         values["iodepth"] = ("1",)
     patterns, depths = given.get("rw", values["rw"]), given.get("iodepth", values["iodepth"])
-    values["bs"] = ("4k",) if any(each.startswith("rand") for each in patterns) else ("1m",)
+    values["bs"] = ("4k",) if any(each.startswith("rand") for each in patterns) else ("1M",)
     values["ioengine"] = ("psync",) if set(depths) == {"1"} else ("libaio",)
     if any(each.partition(":")[0] in MIXED for each in patterns):
         values["rwmixread"] = ("70",)
