@@ -257,7 +257,7 @@ class BenchtuiApp(AppShell):
             if action is not None:
                 await self.run_action(action.target, opened_on)
 
-        self.push_screen(Palette(opened_on.SCOPE), run)
+        self.push_screen(Palette(opened_on.SCOPE, self.can_go), run)
 
     @work(group="settings", exclusive=True)
     async def action_next_theme(self) -> None:

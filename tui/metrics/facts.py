@@ -71,7 +71,7 @@ class FactDifference(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The difference as text: ``links: mtu: 9000 on 7 hosts; 1500 on h8``."""
+        """The difference as text: ``link MTU: 9000 on 7 hosts; 1500 on h8``."""
         groups = (
             f"{leaf_text(self.name, group.value)} on {hosts_text(group.hosts)}"
             for group in self.groups

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -24,9 +24,6 @@ from tui.app.widgets.lines import TextPane, Unit
 from tui.app.widgets.picklist import PickList
 from tui.text.line import ACCENT, HEADING, LABEL, TEXT, Line, Run, labelled, width_of
 from tui.text.table import Column
-
-if TYPE_CHECKING:
-    from tui.app.frame.shell import AppShell
 
 
 class TooSmall(ModalScreen[None]):
@@ -202,7 +199,12 @@ class Palette(HelpScreen):
     """The commands of a screen, one per line with its key.
 
     Typing filters the list; Enter returns the command under the cursor, Escape returns None.
+    `can_go` returns whether a screen has something to show.
     """
+
+    def __init__(self, screen: str, can_go: Callable[[str], bool]) -> None:
+        super().__init__(screen)
+        self.can_go = can_go
 
     def compose(self) -> ComposeResult:
         """Yield a search field and the list of commands."""
@@ -210,9 +212,12 @@ class Palette(HelpScreen):
             pane.border_title = f"Commands on {TITLES.get(self.about, 'this screen')}"
             pane.border_subtitle = "type to search, Enter runs, Esc closes"
             yield TextInput(placeholder="search", id="help-search")
-            columns = command_columns(cast("AppShell", self.app).can_go)
             picklist = PickList(
-                columns, lambda action: action.id, header=False, fits=True, id="help-list"
+                command_columns(self.can_go),
+                lambda action: action.id,
+                header=False,
+                fits=True,
+                id="help-list",
             )
             picklist.can_focus, picklist.leads = False, True
             yield picklist
