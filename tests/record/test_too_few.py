@@ -107,7 +107,7 @@ def test_the_large_digits_of_the_result_screen_are_no_value(
 ) -> None:
     assert headline_parts(Page(record, tmp_path))[0] == "n<10"
     first = figure_tiles(Page(record, tmp_path))[0]
-    assert (first.title, first.number, first.unit) == ("read p99.999", "n<10", "")
+    assert (first.title, first.number, first.unit) == ("read p99.999 latency", "n<10", "")
 
 
 def test_live_percentiles_of_few_samples_are_marked() -> None:
