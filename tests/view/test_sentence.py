@@ -10,7 +10,8 @@ from tests.samples.records import IOPS, quiet, repeated, run, step
 from tui.analysis.compare import compare
 from tui.model.record import HeadlineRecord, RunRecord
 from tui.text.line import plain_lines
-from tui.view.comparison import comparison_lines, sentence
+from tui.view.comparison import comparison_lines
+from tui.view.comparison_sentence import sentence
 
 VALUES = (1000.0, 1010.0, 1020.0, 1030.0)
 

@@ -18,7 +18,7 @@ from tui.model.record import RunRecord
 from tui.model.rundir import RECORD_FILE
 from tui.model.step_record import Scalar, StepRecord
 from tui.record.headline import told_headline
-from tui.view.comparison import sentence
+from tui.view.comparison_sentence import sentence
 from tui.view.document import DocumentColumn, DocumentTable, markdown_table
 from tui.view.report.overview import headline_parts, judged
 from tui.view.report.side_by_side import compared_figures_table

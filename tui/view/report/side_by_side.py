@@ -16,15 +16,8 @@ from tui.model.record import RunRecord
 from tui.model.step_record import StepRecord
 from tui.record.headline import told_headline
 from tui.text.line import BAD, LABEL, TEXT
-from tui.view.comparison import (
-    ROLES,
-    counts_text,
-    figure_text,
-    interval_text,
-    method_texts,
-    sentence,
-    signed,
-)
+from tui.view.comparison import ROLES, counts_text, figure_text, interval_text, method_texts, signed
+from tui.view.comparison_sentence import sentence
 from tui.view.document import Block, Chart, DocumentColumn, DocumentTable, Paragraph
 from tui.view.document import Cell as TableCell
 from tui.view.report.overview import detailed_steps, judged
