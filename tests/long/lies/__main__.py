@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from tests import leftovers
-from tests.long.lies import compared, drawn, page
+from tests.long.lies import compared, drawn, drawn_limits, page
 from tests.long.lies.corpus import CLEAN, LIES, LIMITS
 from tests.long.lies.doctored.case import JudgedCase
 from tests.long.lies.doctored.every import play_doctored
@@ -109,7 +109,10 @@ def arguments() -> argparse.Namespace:
 def chosen(args: argparse.Namespace, only: str) -> list[Lie]:
     """Return all runs that are to be made, of those with `only` in their name."""
     examples = [lie for lie in (*LIES, *LIMITS) for _ in range(args.times)]
-    generated = [*drawn.staged(args.staged, args.seed), *drawn.limits(args.limits, args.seed)]
+    generated = [
+        *drawn.staged(args.staged, args.seed),
+        *drawn_limits.limits(args.limits, args.seed),
+    ]
     runs = [*examples, *generated, *clean_runs(args.clean)]
     return [lie for lie in runs if only in lie.name and (os.geteuid() == 0 or not lie.root)]
 

@@ -1,4 +1,4 @@
-"""Staged lies and limits with parameters drawn from a seed.
+"""Staged lies with parameters drawn from a seed.
 
 One that was not used before draws what nobody has seen.
 """
@@ -10,7 +10,7 @@ from dataclasses import replace
 from random import Random
 
 from tests.long.lies import places, remote, sabotage
-from tests.long.lies.corpus import NULL, SERVED
+from tests.long.lies.corpus import SERVED
 from tests.long.lies.lie import Lie
 
 BLOCKS = ("4k", "8k", "16k", "32k", "64k")
@@ -30,11 +30,11 @@ def _load(rng: Random, access: str, *, most: int = 400) -> str:
     )
 
 
-def _reads(rng: Random) -> str:
+def reads(rng: Random) -> str:
     return _load(rng, rng.choice(("read", "randread")))
 
 
-def _writes(rng: Random) -> str:
+def writes(rng: Random) -> str:
     return _load(rng, rng.choice(("write", "randwrite")), most=150)
 
 
@@ -43,7 +43,7 @@ def _writes(rng: Random) -> str:
 
 def unwritten(rng: Random) -> Lie:
     """A file of holes."""
-    return Lie("unwritten", _reads(rng), "storage-traffic", sabotage=sabotage.unwritten,
+    return Lie("unwritten", reads(rng), "storage-traffic", sabotage=sabotage.unwritten,
         layout=False,
                accepted=("unwritten-data",))  # fmt: skip
 
@@ -53,7 +53,7 @@ def partly_written(rng: Random) -> Lie:
     share = rng.uniform(0.02, 0.9)
     return Lie(
         f"{share:.0%} written",
-        _reads(rng),
+        reads(rng),
         "unwritten-data",
         sabotage=sabotage.partly(share),
         layout=False,
@@ -62,7 +62,7 @@ def partly_written(rng: Random) -> Lie:
 
 def buffered(rng: Random) -> Lie:
     """A file that the page cache holds."""
-    load = _reads(rng).replace("direct: 1", "direct: 0").replace("libaio", "psync")
+    load = reads(rng).replace("direct: 1", "direct: 0").replace("libaio", "psync")
     return Lie("buffered", load, "working-set", accepted=("storage-traffic",))
 
 
@@ -145,13 +145,13 @@ def other_library(rng: Random) -> Lie:
 
 def in_memory(rng: Random) -> Lie:
     """A file system in memory."""
-    return Lie("tmpfs", _reads(rng), "direct-io", memory=True)
+    return Lie("tmpfs", reads(rng), "direct-io", memory=True)
 
 
 def memory_below(rng: Random) -> Lie:
     """A file system on a device whose file is in memory."""
     return Lie(
-        "loop device in memory", _reads(rng), "direct-io", root=True, sabotage=places.memory_below
+        "loop device in memory", reads(rng), "direct-io", root=True, sabotage=places.memory_below
     )
 
 
@@ -159,13 +159,13 @@ def full(rng: Random) -> Lie:
     """A file system that is nearly full."""
     share = rng.uniform(0.8, 0.91)
     return Lie(
-        f"{share:.0%} full", _writes(rng), "target-full", root=True, sabotage=places.filled(share)
+        f"{share:.0%} full", writes(rng), "target-full", root=True, sabotage=places.filled(share)
     )
 
 
 def shared(rng: Random) -> Lie:
     """Hosts that share a file and should not."""
-    return Lie("shared file", _writes(rng), "shared-files", hosts=2, shared=True)
+    return Lie("shared file", writes(rng), "shared-files", hosts=2, shared=True)
 
 
 def reducible(rng: Random) -> Lie:
@@ -176,7 +176,7 @@ def reducible(rng: Random) -> Lie:
         f"dedupe_percentage: {share}",
         f"buffer_pattern: \"0x{rng.randrange(1, 2**32):08x}\"", "scramble_buffers: 0",
     ))  # fmt: skip
-    return Lie(options.partition(",")[0], f"{_writes(rng)}, {options}", "reducible-data")
+    return Lie(options.partition(",")[0], f"{writes(rng)}, {options}", "reducible-data")
 
 
 def without_barriers(rng: Random) -> Lie:
@@ -203,7 +203,7 @@ def flush_in_memory(rng: Random) -> Lie:
 
 def never_flushed(rng: Random) -> Lie:
     """Writes that nobody makes durable."""
-    return Lie("never flushed", _writes(rng), "no-flush")
+    return Lie("never flushed", writes(rng), "no-flush")
 
 
 # -- the load, and its time
@@ -244,13 +244,13 @@ def short(rng: Random) -> Lie:
 def too_short(rng: Random) -> Lie:
     """A measurement of a few seconds."""
     seconds = rng.randint(2, 8)
-    return Lie(f"{seconds} s", _reads(rng), "runtime", runtime_s=seconds, accepted=("short",))
+    return Lie(f"{seconds} s", reads(rng), "runtime", runtime_s=seconds, accepted=("short",))
 
 
 def late(rng: Random) -> Lie:
     """A host that starts late."""
     by = rng.uniform(1.6, 5.0)
-    return Lie(f"{by:.1f} s late", _reads(rng), "start-skew",
+    return Lie(f"{by:.1f} s late", reads(rng), "start-skew",
         sabotage=sabotage.held_back(2, "h2", by),
                accepted=("short", "end-skew"))  # fmt: skip
 
@@ -258,7 +258,7 @@ def late(rng: Random) -> Lie:
 def ended(rng: Random) -> Lie:
     """A host whose load is ended early."""
     after = rng.uniform(1.5, 5.5)
-    return Lie(f"ended after {after:.1f} s", _reads(rng), "end-skew", hosts=2, runtime_s=9,
+    return Lie(f"ended after {after:.1f} s", reads(rng), "end-skew", hosts=2, runtime_s=9,
                sabotage=sabotage.interrupted("h2", after),
                accepted=("host-loss", "tool-errors"))  # fmt: skip
 
@@ -268,15 +268,15 @@ def role_short(rng: Random) -> Lie:
     ours, theirs = 12, rng.randint(3, 9)
     if rng.random() < 0.5:
         ours, theirs = theirs, ours
-    return Lie(f"roles of {ours} and {theirs} s", _reads(rng), "roles-overlap", hosts=2,
-               runtime_s=ours, beside=_writes(rng), beside_s=theirs)  # fmt: skip
+    return Lie(f"roles of {ours} and {theirs} s", reads(rng), "roles-overlap", hosts=2,
+               runtime_s=ours, beside=writes(rng), beside_s=theirs)  # fmt: skip
 
 
 def role_late(rng: Random) -> Lie:
     """A role that is held back when the other one starts."""
     by = rng.uniform(2.5, 6)
-    return Lie(f"a role {by:.1f} s late", _reads(rng), "roles-overlap", runtime_s=14,
-               beside=_writes(rng), beside_s=14,
+    return Lie(f"a role {by:.1f} s late", reads(rng), "roles-overlap", runtime_s=14,
+               beside=writes(rng), beside_s=14,
                sabotage=sabotage.held_back(2, rng.choice(("h1", "h2")), by),
                accepted=("stall",))  # fmt: skip
 
@@ -284,8 +284,8 @@ def role_late(rng: Random) -> Lie:
 def role_ended(rng: Random) -> Lie:
     """A role whose load is ended early."""
     after = rng.uniform(2, 7)
-    return Lie(f"a role ended after {after:.1f} s", _reads(rng), "roles-overlap", hosts=2,
-               runtime_s=12, beside=_writes(rng), beside_s=12,
+    return Lie(f"a role ended after {after:.1f} s", reads(rng), "roles-overlap", hosts=2,
+               runtime_s=12, beside=writes(rng), beside_s=12,
                sabotage=sabotage.interrupted(rng.choice(("h1", "h2")), after),
                accepted=("host-loss", "tool-errors"))  # fmt: skip
 
@@ -339,7 +339,7 @@ def other_generator(rng: Random) -> Lie:
     """Another load generator on the host."""
     return Lie(
         "another generator",
-        _reads(rng),
+        reads(rng),
         "other-load",
         noise="alone",
         sabotage=sabotage.other_generator,
@@ -348,7 +348,7 @@ def other_generator(rng: Random) -> Lie:
 
 def busy(rng: Random) -> Lie:
     """Other programs on every CPU."""
-    return Lie("busy CPUs", _reads(rng), "background-load", noise="alone",
+    return Lie("busy CPUs", reads(rng), "background-load", noise="alone",
         sabotage=sabotage.busy_cpus,
                accepted=("client-cpu",), runtime_s=10)  # fmt: skip
 
@@ -356,13 +356,13 @@ def busy(rng: Random) -> Lie:
 def unlike(rng: Random) -> Lie:
     """Hosts with other mount options."""
     option = rng.choice(("sync", "dirsync", "nobarrier", "data=journal"))
-    return Lie(f"mounted with {option}", _reads(rng), "host-differences", root=True,
+    return Lie(f"mounted with {option}", reads(rng), "host-differences", root=True,
                sabotage=places.mounted_with("defaults", option))  # fmt: skip
 
 
 def two_names(rng: Random) -> Lie:
     """Two host names of one machine."""
-    return Lie("two names of one machine", _reads(rng), "one-machine", hosts=2)
+    return Lie("two names of one machine", reads(rng), "one-machine", hosts=2)
 
 
 # -- over time
@@ -371,7 +371,7 @@ def two_names(rng: Random) -> Lie:
 def frozen(rng: Random) -> Lie:
     """A host that is frozen for seconds."""
     seconds = rng.uniform(4.5, 7)
-    return Lie(f"frozen for {seconds:.1f} s", _reads(rng), "stall", hosts=2, runtime_s=16,
+    return Lie(f"frozen for {seconds:.1f} s", reads(rng), "stall", hosts=2, runtime_s=16,
                sabotage=sabotage.once(f"h{rng.randint(1, 2)}", rng.uniform(2, 6), seconds),
                accepted=("missing-samples",))  # fmt: skip
 
@@ -379,7 +379,7 @@ def frozen(rng: Random) -> Lie:
 def frozen_at_once(rng: Random) -> Lie:
     """A host that is frozen for seconds from its first second on."""
     seconds = rng.uniform(3.5, 6)
-    return Lie(f"frozen for {seconds:.1f} s at once", _reads(rng), "stall", hosts=2, runtime_s=16,
+    return Lie(f"frozen for {seconds:.1f} s at once", reads(rng), "stall", hosts=2, runtime_s=16,
                sabotage=sabotage.once(f"h{rng.randint(1, 2)}", rng.uniform(0.2, 1.0), seconds),
                accepted=("missing-samples", "start-skew"))  # fmt: skip
 
@@ -451,13 +451,13 @@ def zeros_read(rng: Random) -> Lie:
     """Reads of a file that was written completely, with zeros or one block again and again."""
     block = bytes(4096) if rng.random() < 0.5 else rng.randbytes(4096)
     what = "zeros" if not any(block) else "one block"
-    return Lie(f"reads of {what}", _reads(rng), "content", layout=False,
+    return Lie(f"reads of {what}", reads(rng), "content", layout=False,
                sabotage=sabotage.filled_with(block))  # fmt: skip
 
 
 def other_writer(rng: Random) -> Lie:
     """A program, unlike any load generator, that writes to the disk under test."""
-    return Lie("another writer", _reads(rng), "other-traffic", noise="alone",
+    return Lie("another writer", reads(rng), "other-traffic", noise="alone",
                sabotage=sabotage.writer(rng.choice((256, 1024))),
                accepted=("other-load",))  # fmt: skip
 
@@ -465,14 +465,14 @@ def other_writer(rng: Random) -> Lie:
 def lost(rng: Random) -> Lie:
     """A host that is gone in the middle of the load."""
     after = rng.uniform(1.5, 5)
-    return Lie(f"a host gone after {after:.1f} s", _reads(rng), "host-loss", runtime_s=9,
+    return Lie(f"a host gone after {after:.1f} s", reads(rng), "host-loss", runtime_s=9,
                sabotage=sabotage.gone(after))  # fmt: skip
 
 
 def one_after_the_other(rng: Random) -> Lie:
     """A host that starts when the other one is done."""
     seconds = rng.randint(4, 6)
-    return Lie("one after the other", _reads(rng), "never-together", runtime_s=seconds,
+    return Lie("one after the other", reads(rng), "never-together", runtime_s=seconds,
                sabotage=sabotage.held_back(2, "h2", seconds + rng.uniform(2, 4)),
                accepted=("start-skew",))  # fmt: skip
 
@@ -515,78 +515,6 @@ def two_at_once(rng: Random) -> Lie:
     )
 
 
-# -- limits
-
-
-def rate(rng: Random) -> Lie:
-    """A rate that is kept."""
-    return Lie(
-        "limit: rate",
-        rng.choice((_reads, _writes))(rng),
-        bottleneck="rate",
-        noise="alone",
-        runtime_s=7,
-    )
-
-
-def client_cpu(rng: Random) -> Lie:
-    """A load that costs the client all of a core."""
-    load = NULL.replace("4k", rng.choice(("4k", "512", "16k")))
-    return Lie("limit: client CPU", load, bottleneck="client-cpu", noise="alone", runtime_s=7)
-
-
-def cpu_quota(rng: Random) -> Lie:
-    """A load whose control group allows it a part of a core."""
-    load = NULL.replace("4k", rng.choice(("4k", "16k"))) + f", numjobs: {rng.choice((1, 2, 4))}"
-    return Lie("limit: CPU quota", load, bottleneck="client-cpu", noise="alone", runtime_s=7,
-        root=True,
-               sabotage=places.allowed_cpu(rng.uniform(0.2, 0.8)))  # fmt: skip
-
-
-def concurrency(rng: Random) -> Lie:
-    """A few I/Os in flight to storage that could do more."""
-    depth = rng.randint(1, 4)
-    load = f"{SERVED}, bs: {rng.choice(BLOCKS)}, iodepth: {depth}"
-    return Lie("limit: concurrency", load, bottleneck="concurrency", noise="alone", runtime_s=7,
-               sabotage=remote.server_after(rng.choice((3, 5, 10))))  # fmt: skip
-
-
-def control_group(rng: Random) -> Lie:
-    """A control group that allows a few MiB per second."""
-    limit = rng.choice((1, 2, 4, 6)) << 20
-    queue = f"ioengine: libaio, iodepth: {rng.choice((8, 16))}, direct: 1"
-    load = f"{queue}, rw: randread, bs: {rng.choice(BLOCKS)}, size: 32M"
-    return Lie("limit: control group", load, bottleneck="client-device", noise="alone", runtime_s=7,
-        root=True,
-               sabotage=places.throttled_to(limit))  # fmt: skip
-
-
-def storage(rng: Random) -> Lie:
-    """Storage that takes its time with each of many I/Os."""
-    load = f"{SERVED}, bs: {rng.choice(('4k', '8k'))}, iodepth: {rng.choice((8, 12, 16))}"
-    return Lie("limit: storage", load, bottleneck="storage", noise="alone", runtime_s=7,
-               sabotage=remote.server_after(rng.choice((10, 15, 20, 30))))  # fmt: skip
-
-
-def server_cpu(rng: Random) -> Lie:
-    """A server that computes."""
-    load = f"{SERVED}, bs: 4k, iodepth: {rng.choice((8, 16))}"
-    return Lie("limit: server CPU", load, bottleneck="server-cpu", noise="alone", runtime_s=7,
-               sabotage=remote.server_that_computes(rng.choice((1000, 2000, 4000))))  # fmt: skip
-
-
-def network(rng: Random) -> Lie:
-    """A narrow link."""
-    load = f"{SERVED}, bs: {rng.choice(('32k', '64k', '128k'))}, iodepth: {rng.choice((8, 12))}"
-    return Lie("limit: network", load, bottleneck="network", noise="alone", runtime_s=7, root=True,
-               sabotage=remote.narrow_link)  # fmt: skip
-
-
-LIMITS: tuple[Draw, ...] = (
-    rate, client_cpu, cpu_quota, concurrency, control_group, storage, server_cpu, network
-)  # fmt: skip
-
-
 def staged(count: int, seed: int) -> Iterator[Lie]:
     """Yield `count` of each lie, and three times as many pairs."""
     rng = Random(seed)
@@ -597,13 +525,3 @@ def staged(count: int, seed: int) -> Iterator[Lie]:
         for at, draw in enumerate((*LIES, *[two_at_once] * 3, *new)):
             made = draw(rng)
             yield replace(made, name=f"{made.name} #{turn}.{at}", generated=True)
-
-
-def limits(count: int, seed: int) -> Iterator[Lie]:
-    """Yield `count` of each limit alone, and the same beside programs that keep every CPU busy."""
-    rng = Random(seed)
-    for turn in range(count):
-        for draw in LIMITS:
-            made = replace(draw(rng), generated=True)
-            yield replace(made, name=f"{made.name} #{turn}")
-            yield replace(made, name=f"{made.name}, busy #{turn}", company=True)
