@@ -57,7 +57,7 @@ def _stalled(what: str, why: str) -> Text:
 
 NO_REPORT = (
     "{host}: no report from the load generator for {interval_s:.1f} s, starting at {from_s:.0f} s"
-    " (one is due every second): %s was stopped, or waited for an I/O"
+    " (one is due every second): %s was stopped, had no CPU, or waited for an I/O"
 )
 HOSTS: dict[str, dict[str, Text]] = {
     "straggler": {
