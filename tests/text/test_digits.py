@@ -40,3 +40,14 @@ def test_tiles_never_exceed_the_width_and_what_gives_way_goes_whole(
     assert len(lines) == ROWS + 1 and all(line.width <= width for line in lines)
     if width >= 20:
         assert "p99" in lines[0].plain
+
+
+def test_a_title_is_shortened_before_a_tile_is_dropped() -> None:
+    tiles = [
+        FigureTile("IOPS", "192", "k"),
+        FigureTile("p99 latency", "157", "µs", aside="so far 160 µs", drop=1, short="p99"),
+    ]
+    assert "p99 latency" in tile_lines(tiles, 60, "braille")[0].plain
+    narrow = tile_lines(tiles, 36, "braille")[0].plain
+    assert "p99  so far 160 µs" in narrow and "latency" not in narrow
+    assert "p99" not in tile_lines(tiles, 20, "braille")[0].plain

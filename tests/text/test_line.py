@@ -85,6 +85,15 @@ def test_a_label_too_long_for_its_column_has_a_line_of_its_own() -> None:
     assert plain_lines(lines) == ["a-long-name", "      value"]
 
 
+def test_a_value_and_its_unit_are_not_wrapped_apart() -> None:
+    lines = wrap([("at 141k IOPS, p99 165 µs), 16 gives +3.5 % more", "text")], 20)
+    assert ["".join(text for text, _ in line) for line in lines] == [
+        "at 141k IOPS, p99",
+        "165 µs), 16 gives",
+        "+3.5 % more",
+    ]
+
+
 def test_wrapped_lines_of_an_indented_text_stand_further_right() -> None:
     assert plain_lines(indented([("one two three", "text")], 14)) == ["  one two", "    three"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, padded, width_of
 from tui.text.sparkline import Symbols
@@ -48,7 +49,8 @@ class FigureTile(Struct, frozen=True):
     """One figure in large digits.
 
     When room is short, the tiles with the highest `drop` are dropped first; a tile with `drop` 0 is
-    always shown. `aside` follows the title, such as the average.
+    always shown. `aside` follows the title, such as the average. `short`: the title where a tile
+    would be dropped with the full one.
     """
 
     title: str
@@ -57,6 +59,7 @@ class FigureTile(Struct, frozen=True):
     role: str = VALUE
     aside: str = ""
     drop: int = 0
+    short: str = ""
 
     def rows(self, symbols: Symbols) -> list[list[Run]]:
         """Return the title and the rows of digits, with the unit in the last row."""
@@ -80,15 +83,23 @@ class FigureTile(Struct, frozen=True):
 def tiles_that_fit(tiles: Sequence[FigureTile], width: int) -> list[FigureTile]:
     """Return the tiles to show side by side in `width` cells.
 
-    Tiles with `drop` 0, and the last tile left, stay even if they do not fit.
+    Titles are shortened first. Tiles with `drop` 0, and the last tile left, stay even if they do
+    not fit.
     """
     kept = list(tiles)
-    while len(kept) > 1 and sum(tile.width for tile in kept) + GAP * (len(kept) - 1) > width:
+    if not _fit(kept, width):
+        kept = [replace(tile, title=tile.short or tile.title) for tile in kept]
+    while len(kept) > 1 and not _fit(kept, width):
         least = max(kept, key=lambda tile: tile.drop)
         if not least.drop:
             break
         kept.remove(least)
     return kept
+
+
+def _fit(tiles: Sequence[FigureTile], width: int) -> bool:
+    """Return whether tiles fit side by side."""
+    return sum(tile.width for tile in tiles) + GAP * (len(tiles) - 1) <= width
 
 
 def tile_lines(

@@ -22,7 +22,8 @@ GOOD, WARN, BAD = "good", "warn", "bad"
 SEVERITY_MARKS: dict[str, Run] = {"info": ("·", LABEL), "warning": ("!", WARN), "error": ("✗", BAD)}
 
 _NARROW = re.compile(r"[ -~\xa1-\xac\xae-ʯ–—…→↑←↓≤≥±µ─-▿✓✗◆⠀-⣿]*")
-_WORD = re.compile(r"\s*\S+")
+# a value and its unit are one word
+_WORD = re.compile(r"\s*(?:\S*\d (?:%|[nµm]?s|[KMGT]i?B(?:/s)?|[kM]?IOPS)(?!\w)\S*|\S+)")
 _PIECE = re.compile(r"[^\s:/,;]*[\s:/,;]+|[^\s:/,;]+")
 
 
@@ -164,7 +165,7 @@ def rule(title: str, tail: str, width: int) -> Line:
 
 
 def wrap(runs: Sequence[Run], width: int) -> list[tuple[Run, ...]]:
-    """Wrap runs at word boundaries.
+    """Wrap runs at word boundaries, but not between a value and its unit.
 
     A word longer than the line is broken.
     """

@@ -37,6 +37,7 @@ GRAPH_PANELS = (*RATES, "latency")
 # from this height, graphs and two lines of health fit with the heat map
 ROOMY_LINES = 30
 GRAPHS, MOST_GRAPHS = 5, 15
+UNEVEN = 6  # lines of a graph in which the middle label is not in the middle
 HEAT, LEAST_HEAT, MOST_HEAT = 7, 5, 26
 CLEAR_HEAT = 7  # with a lower map, the "so far" rows of two directions are dropped
 HOST_LINES, LEAST_HOST_LINES = 6, 4  # with their heading
@@ -102,6 +103,7 @@ def rooms_of(room: int, shown: Shown, *, roomy: bool, low: bool = False) -> Room
     spare = max(0, spare - taken)
     most_graphs = MOST_GRAPHS - least_graphs if heat or folds else spare
     more_graphs = min(spare * (2 if heat else 5) // 5, most_graphs) if with_graphs else 0
+    more_graphs -= int(heat and least_graphs + more_graphs == UNEVEN)
     # no line stays empty if all hosts fit
     most_heat = MOST_HEAT - least_heat if folds else spare
     more_heat = min(spare - more_graphs, most_heat) if heat else 0

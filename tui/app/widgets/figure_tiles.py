@@ -111,13 +111,15 @@ def _tail(waits: Subject, name: str, axis: TimeAxis, heat: HeatBins | None) -> F
     several = len(waits.waits) > 1
     shown, aside = (now, f"so far {latency(so_far)}") if live else (so_far, "all I/Os")
     number, unit = latency_parts(now if at is not None else shown)
+    called = f"{waits.called(name)} {word}" if several else word
     return FigureTile(
-        f"{waits.called(name)} {word}" if several else f"{word} latency",
+        f"{called} latency",
         number,
         unit,
         KEYS.get(name, "other") if several else "latency",
         "" if at is not None else aside,
         drop=int(name != (waits.about or waits.waits[0])),
+        short=called if word == "p99" else "",
     )
 
 
