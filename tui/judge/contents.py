@@ -60,7 +60,7 @@ DATA, OTHERS, LEAST_BLOCKS = 0.8, 0.5, 4
         f"of {LEAST_BLOCKS} or more sampled blocks, at least half are not zeros (of writes: where"
         f" file extents show that they were written), {units.share(OTHERS)} of the others differ,"
         f" and gzip leaves at least {units.share(DATA)} of each; a note if fewer than"
-        f" {units.share(DATA)} of the 16-byte pieces differ, in 1 MiB in a row or in all sampled"
+        f" {units.share(OTHERS)} of the 16-byte pieces differ, in 1 MiB in a row or in all sampled"
         " blocks; reducible-data covers what the job declares reducible"
     ),
     advice=(
@@ -124,9 +124,9 @@ def _similar(row: Content) -> Clause | None:
 
     Most arrays find this only within their unit of compression, some anywhere.
     """
-    if row.row is not None and row.row < DATA:
+    if row.row is not None and row.row < OTHERS:
         return clause("row", share=row.row)
-    if row.apart is not None and row.apart < DATA:
+    if row.apart is not None and row.apart < OTHERS:
         return clause("apart", share=row.apart, blocks=row.blocks)
     return None
 
