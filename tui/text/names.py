@@ -18,7 +18,7 @@ def names_of(hosts: Sequence[str]) -> str:
     return f"{', '.join(hosts[:NAMED])} and {more} more"
 
 
-def folded(names: Sequence[str]) -> str:
+def ranges_of(names: Sequence[str]) -> str:
     """Return host names as people give them to commands, numbered ones as ranges: ``weka-[01-08],
     nas``.
     """

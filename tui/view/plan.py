@@ -17,7 +17,7 @@ from tui.model.plain import some
 from tui.model.plan import Plan, Step, is_device, written_devices
 from tui.model.search import SAID
 from tui.model.shared_files import sharing_note
-from tui.text.names import folded
+from tui.text.names import ranges_of
 from tui.text.objects import count_text
 from tui.view.plan_layout import (
     NOTHING_KNOWN,
@@ -295,7 +295,7 @@ def plan_facts(plan: Plan, ahead: LayoutAhead = NOTHING_KNOWN) -> Iterator[PlanF
         yield PlanFact("changed", changed_text(profile.changed))
     count = f"{len(plan.hosts)}: " if len(plan.hosts) > 1 else ""
     hosts = tuple(host.name for host in plan.hosts)
-    if len(ranges := folded(hosts)) < len(", ".join(hosts)):
+    if len(ranges := ranges_of(hosts)) < len(", ".join(hosts)):
         yield PlanFact("hosts", count + ranges)
     else:
         yield PlanFact("hosts", count, names=hosts)
