@@ -29,6 +29,8 @@ from tui.text.line import (
 
 LEAST_WIDTH, LEAST_HEIGHT = 30, 8
 ROLES = ("read", "write", "other", "latency")  # of curves, in order
+# of the sides of a comparison: far apart in every theme, and neither means a warning
+SIDES = (BRIGHT, "latency")
 # of curves, if colours cannot distinguish them; points have others
 MARKS = ("•", "+", "%", "=", "@", "&", "~", "$")
 BOTH = "#"  # cells where several curves meet

@@ -23,13 +23,13 @@ from tui.text.line import (
     indented,
     labelled,
 )
+from tui.text.plot import SIDES
 from tui.text.table import Column, measured, text_table
 from tui.view.comparison_sentence import reasons_left, sentence
 from tui.view.interval_bars import interval_bars
 from tui.view.step_notes import VERDICTS
 
 ROOMY_FROM = 100  # columns for a comparison with everything about both sides above its figures
-CURVES = ("read", "latency")  # roles of the two sides, as in the charts; none means a warning
 
 
 ROLES: dict[Word, str] = {
@@ -128,7 +128,7 @@ def answer_lines(
 
 
 def _sides(found: Comparison, width: int, titles: Mapping[str, str]) -> Iterator[Line]:
-    for name, role, records in zip("AB", CURVES, (found.a, found.b), strict=False):
+    for name, role, records in zip("AB", SIDES, (found.a, found.b), strict=False):
         for record in records:
             title = titles.get(record.run_id, "")
             runs = side_runs(record, title, brief=width < ROOMY_FROM)

@@ -12,6 +12,7 @@ from tui.metrics import figures, units
 from tui.metrics.histogram import Histogram, label
 from tui.metrics.registry import MIXED, in_order
 from tui.text.line import BRIGHT, LABEL, TEXT, Line, Run, beside
+from tui.text.plot import SIDES
 from tui.text.table import Column, text_table
 from tui.view.charts import (
     NamedHistogram,
@@ -19,7 +20,7 @@ from tui.view.charts import (
     histograms,
     percentile_curves,
 )
-from tui.view.comparison import CURVES, signed
+from tui.view.comparison import signed
 from tui.view.search_chart import overlay_chart, scaling_overlay
 
 HEIGHT, LEAST_HEIGHT = 18, 9
@@ -69,7 +70,7 @@ def latencies_of(found: Comparison) -> Iterator[Latencies]:
         if all(sides):
             yield Latencies(
                 f"{ours[key].name} {name}".strip(),
-                [NamedHistogram(*each) for each in zip(NAMES, CURVES, sides, strict=True)],
+                [NamedHistogram(*each) for each in zip(NAMES, SIDES, sides, strict=True)],
             )
 
 
@@ -161,7 +162,7 @@ def figure_table(each: Latencies, names: Sequence[str], width: int) -> list[Line
             {key: units.latency(value) for key, value in side.items()},
             TEXT,
         )
-        for name, role, called, side in zip(NAMES, CURVES, names, values, strict=False)
+        for name, role, called, side in zip(NAMES, SIDES, names, values, strict=False)
     ]
     rows.append(
         ([("B against A", LABEL)], {key: signed(share) for key, share in changes.items()}, BRIGHT)

@@ -16,6 +16,7 @@ from tui.text.plot import (
     LEAST_HEIGHT,
     LEAST_WIDTH,
     ROLES,
+    SIDES,
     Axis,
     AxisTicks,
     Curve,
@@ -83,10 +84,11 @@ def overlay_chart(
     for place, (name, search, trace) in enumerate(zip("AB", (a, b), pair, strict=True)):
         if (most := capacity_of(search)) is not None and most <= x.high:
             upright = Curve(
-                [([most, most], [y.low, y.high])], ROLES[place], f"capacity {name}", dashed=True
+                [([most, most], [y.low, y.high])], SIDES[place], f"capacity {name}", dashed=True
             )
             curves.append(replace(upright, mark="|:"[place]))
-        curves.append(replace(_curve(trace, place, y, marked=True), name=name, mark="•+"[place]))
+        curve = _curve(trace, place, y, marked=True)
+        curves.append(replace(curve, name=name, role=SIDES[place], mark="•+"[place]))
     title = f"{pair[0].direction} {pair[0].kind} vs. {BY_UNIT[rate_unit(a)].title}"
     return Plot(title, curves, x, y).lines(width, height, coloured=coloured)
 
@@ -257,7 +259,7 @@ def scaling_overlay(
     top = min(each_host * hosts[-1], max(rate for side in pair for _, rate in side) * 1.5)
     curves = [Curve([([0.0, top / each_host], [0.0, top])], "other", "linear from A", mark="/")]
     curves += [
-        Curve([_columns(side)], ROLES[place], name, points=_columns(side), mark="•+"[place])
+        Curve([_columns(side)], SIDES[place], name, points=_columns(side), mark="•+"[place])
         for place, (name, side) in enumerate(zip("AB", pair, strict=True))
     ]
     x = Axis(0, hosts[-1] * AIR, _host_ticks([round(each) for each in hosts], width))
