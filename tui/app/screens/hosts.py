@@ -245,6 +245,7 @@ class HostsScreen(FilteredScreen):
         self.set_class(self.host_list.lines > room * LONG, "-long")
         beside = self.size.width >= BROAD_FROM and self.has_class("-long")
         share_height(self.picklist, room, 0 if beside else max(LEAST_DETAILS, round(room * share)))
+        self.show_useful_keys()
 
     def show_details(self) -> None:
         """Show the details of the row under the cursor; without hosts, what to do."""
@@ -257,7 +258,12 @@ class HostsScreen(FilteredScreen):
             return detail_lines(host_list, key, width, room, broad=self.has_class("-broad"))
 
         pane.show(lines)
-        useless = hosts_list.useless_keys(host_list, host, narrow=self.has_class("-narrow"))
+        self.show_useful_keys()
+
+    def show_useful_keys(self) -> None:
+        """Leave keys that are useless at present out of the footer."""
+        host, narrow = self.host_list.at(self.picklist.cursor_key), self.has_class("-narrow")
+        useless = hosts_list.useless_keys(self.host_list, host, narrow=narrow)
         self.query_one(KeyBar).leave_out(*sorted(useless))
 
     @on(PickList.Moved)
