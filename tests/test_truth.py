@@ -10,7 +10,8 @@ import pytest
 from tests.long.lies.classes import OF_CHECK, kind_of
 from tests.long.lies.corpus import CORPUS
 from tests.long.lies.doctored.case import Case, JudgedCase, thinned
-from tests.long.lies.drawn import limits, staged
+from tests.long.lies.drawn import staged
+from tests.long.lies.drawn_limits import limits
 from tests.long.lies.lie import Lie
 from tests.long.lies.own_cpu import Second
 from tests.long.lies.page import DATA, PAGE, filled
@@ -63,8 +64,18 @@ def test_a_lie_is_named_by_a_check_of_its_own_and_two_at_once_by_both() -> None:
     assert [row["lie"] for row in missed(outcome, [])] == ["late", "both"]
     rows = {row["class"]: row for row in classes(outcome, [])}
     assert (rows["time"]["examples"], rows["place"]["staged"]) == ("1 of 2", "1 of 2")
-    own = {row["check"]: row["by it or another"] for row in checks(outcome, [])}
+    own = {
+        row["check"]: row["by it or another"]
+        for row in checks(outcome, [])
+        if row["lies"] != "none"
+    }
     assert own == {"`start-skew`": "1 of 2", "`target-full`": "1 of 2"}
+
+
+def test_a_check_raises_no_false_alarm_in_runs_that_lack_its_data() -> None:
+    outcome = {CLEAN: [Played(["stall"], checked=["stall"]), Played(checked=["stall", "depth"])]}
+    rows = {row["check"]: row["false alarms"] for row in checks(outcome, [])}
+    assert (rows["`stall`"], rows["`depth`"], rows["`network`"]) == ("1 of 2", "0 of 1", "–")
 
 
 def test_doctored_results_that_cannot_be_seen_are_no_part_of_the_recall() -> None:
