@@ -24,7 +24,7 @@ def telemetry_lines(page: Page, width: int, _: int) -> list[Line]:
     if step is None:
         return []
     found = load_table(step, "clients", page.record.thresholds, width)
-    lines = [rule("Load", "mean/maximum during the measurement", width)] if found else []
+    lines = [rule("Load on hosts", "mean/maximum during the measurement", width)] if found else []
     for line in found:
         short = line.width <= width
         lines += (
