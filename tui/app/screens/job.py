@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 FIRST_PLACE = "/var/tmp"  # only for this machine: the storage path of other hosts is unknown
 TARGETS = {"directory", "filename"}
 ANYWHERE = {"directory": ("/",)}  # for terms that are checked without a target
-NO_TARGET = "needs a directory on the storage under test, or a file or device"
+NO_TARGET = "needs a directory on the storage, or a file or device"
 EMPTY = {"directory": "required", "filename": "or this"}
 UNUSED = "none"  # in other empty fields without a default
 ONCE = "1"  # default of the field "repeat"
