@@ -13,13 +13,16 @@ from tests.app.test_facts_differ import facts_of
 from tests.lab.sshd import SshdLab
 from tui.app.frame.selection import Selection
 from tui.app.screens.hosts import HostsScreen, detail_lines
-from tui.app.screens.hosts_list import HostList, KnownHost
+from tui.app.screens.hosts_facts import fact_columns
+from tui.app.screens.hosts_list import HostList, KnownHost, rows
 from tui.app.terminal.theme import SYMBOLS
+from tui.app.widgets.picklist import Heading
 from tui.engine.preflight.host_check import HostCheck
 from tui.model.address import HostAddress
 from tui.model.hostfacts import Fact
 from tui.model.inventory import load_inventory
 from tui.model.settings import Settings
+from tui.text.line import BAD, TEXT, WARN
 
 
 async def test_this_machine_can_be_ticked_even_without_an_inventory(home: Path) -> None:
@@ -476,3 +479,26 @@ def test_parts_of_a_fact_that_differ_are_reported_behind_it_once() -> None:
     host_list = checked_hosts(facts_of("weka-01"))
     host_list.selection.checks["h3"].facts.update(facts_of("weka-05"))
     assert host_list.differs(host_list.hosts[2]) == "kernel, governor, link MTU/speed"
+
+
+def test_only_the_odd_value_of_a_column_stands_out() -> None:
+    host_list = checked_hosts({"cpus": 8, "kernel": "6.1"})
+    host_list.selection.checks["h3"].facts["kernel"] = "5.4"
+    (kernel,) = (each for each in fact_columns(host_list) if each.title == "kernel")
+    assert [kernel.runs(host) for host in host_list.hosts] == [
+        [("6.1", TEXT)],
+        [("6.1", TEXT)],
+        [("5.4", WARN)],
+    ]
+
+
+def test_ticked_hosts_whose_check_failed_are_counted_apart() -> None:
+    host_list = checked_hosts({"cpus": 8})
+    selection = host_list.selection
+    selection.ticked = ["h1", "h3"]
+    for name in ("h2", "h3"):
+        selection.checks[name] = HostCheck(name, False, "unreachable", "no answer")
+    assert selection.not_ready == ["h3"]
+    heading, *_ = rows(host_list.hosts, selection)
+    assert isinstance(heading, Heading)
+    assert (heading.note[0], heading.more) == ("2/3", ((", 1 not ready", BAD),))
