@@ -11,7 +11,7 @@ from textual.worker import WorkerFailed
 
 from tests.app.driver import opened, options
 from tui.app.dialogs.confirm import Confirm
-from tui.app.dialogs.export import ExportDialog, Format
+from tui.app.dialogs.export import ExportDialog, ExportFormat
 from tui.app.screens.runs import RunsScreen
 from tui.app.terminal.driver import crash_text, write_crash_log
 
@@ -77,7 +77,7 @@ async def test_a_dialog_that_closes_before_it_has_widgets_is_no_crash(tmp_path: 
 async def test_a_dialog_that_closes_before_it_is_laid_out_is_no_crash(tmp_path: Path) -> None:
     async with opened(options(tmp_path)) as user:
         dialog = ExportDialog(
-            "Export", [Format("csv", "R", "rows")], lambda *_: "x", user.app.symbols
+            "Export", [ExportFormat("csv", "R", "rows")], lambda *_: "x", user.app.symbols
         )
         await user.app.push_screen(dialog)
         removed = dialog.remove()

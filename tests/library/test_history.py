@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from tests.app.journal_maker import READS, RunMaker, host_names
 from tui.library.build import write_record
-from tui.library.history import History
+from tui.library.history import EarlierRuns
 from tui.library.load import load_record
 from tui.library.summary import RunSummary, summarize, summary_of
 
@@ -24,7 +24,7 @@ def run(day: int, value: float | None = 100.0, **other: object) -> RunSummary:
 
 def test_a_change_is_that_since_the_latest_run_before_with_the_same_setup() -> None:
     runs = [run(1, 50), run(2, 100), run(3, 400, setup="y"), run(4, 110)]
-    history = History(runs)
+    history = EarlierRuns(runs)
     assert history.change(runs[3]) == pytest.approx(0.1)
     assert [each.run_id for each in history.earlier(runs[3])] == ["2", "1"]
     assert history.change(runs[0]) is None and history.change(runs[2]) is None
@@ -37,7 +37,7 @@ def test_runs_that_are_no_measurement_are_neither_compared_nor_compared_with(
     other: dict[str, object],
 ) -> None:
     runs = [run(1, 50), run(2, **other), run(3, 100)]  # type: ignore[arg-type]
-    history = History(runs)
+    history = EarlierRuns(runs)
     assert history.change(runs[1]) is None
     assert history.change(runs[2]) == pytest.approx(1.0)
 

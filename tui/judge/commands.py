@@ -101,7 +101,7 @@ def _other_job(ran: Rows) -> Iterator[CheckResult]:
         yield CheckResult("error", "other-job", "other", "as planned", scope, {"hosts": hosts})
 
 
-class Words(Struct, frozen=True):
+class AddedWords(Struct, frozen=True):
     """Words that were added to a planned command line: before the load generator, and to its own
     arguments. `program`: the load generator, empty if its name does not occur.
     """
@@ -145,7 +145,7 @@ def _other_words(evidence: RunEvidence, ran: Rows) -> Iterator[CheckResult]:
             yield CheckResult(severity, kind, about["ran"], about["planned"], scope, operands)
 
 
-def added_words(command: str, planned: Sequence[str]) -> Words | None:
+def added_words(command: str, planned: Sequence[str]) -> AddedWords | None:
     """Return what was added to a planned command line; None if planned arguments are missing.
 
     The dynamic loader may come first with its options and the program: it is what the kernel starts
@@ -154,7 +154,7 @@ def added_words(command: str, planned: Sequence[str]) -> Words | None:
     words = command.split(" ")
     wanted = " ".join(planned[1:]).split(" ")
     if words[1:] == wanted:
-        return Words(program=words[0])
+        return AddedWords(program=words[0])
     name = posixpath.basename(planned[0])
     places = [at for at, word in enumerate(words) if posixpath.basename(word).startswith(name)]
     first = places[0] if places else 0
@@ -163,7 +163,7 @@ def added_words(command: str, planned: Sequence[str]) -> Words | None:
         return None
     program = words[first] if places else ""
     starter = () if LOADER.fullmatch(" ".join(words[:first])) else tuple(words[:first])
-    return Words(starter, program, tuple(added))
+    return AddedWords(starter, program, tuple(added))
 
 
 def _added(words: Sequence[str], wanted: Sequence[str]) -> list[str] | None:
@@ -177,7 +177,7 @@ def _added(words: Sequence[str], wanted: Sequence[str]) -> list[str] | None:
     return None if left else added
 
 
-def _changing(tool: Workload, words: Words) -> Sequence[str]:
+def _changing(tool: Workload, words: AddedWords) -> Sequence[str]:
     """Return the added words that change the load.
 
     If the program has another name, words without a hyphen may be of what starts it.

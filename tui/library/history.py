@@ -10,7 +10,7 @@ from tui.library.summary import RunSummary
 COUNTED = ("complete", "imported")
 
 
-class History:
+class EarlierRuns:
     """Complete and valid runs, grouped by setup and by the unit of their headline.
 
     The setup: profile text, parameters, points, hosts and target.

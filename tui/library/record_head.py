@@ -54,15 +54,15 @@ class _Name(Struct):
     name: str = ""
 
 
-class _Text(Struct):
+class _StoredText(Struct):
     text: MultiLine | None = None
 
 
-class _ProfileHead(_Text):
+class _ProfileHead(_StoredText):
     tag: str = ""
     params: dict[str, Any] = field(default_factory=dict)
     bases: list[MultiLine] = field(default_factory=list)
-    members: list[_Text] = field(default_factory=list)
+    members: list[_StoredText] = field(default_factory=list)
 
 
 class HeadlineHead(Struct):

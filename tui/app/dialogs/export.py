@@ -31,7 +31,7 @@ WIDTH = 96  # holds most descriptions in one line
 NAMES = "names, addresses, paths and notes"
 
 
-class Format(Struct, frozen=True):
+class ExportFormat(Struct, frozen=True):
     """A format to choose: what reads it, what it contains, and a line with the details."""
 
     name: str
@@ -81,7 +81,7 @@ class ExportDialog(Dialog[ExportRequest | None]):
     def __init__(
         self,
         title: str,
-        formats: list[Format],
+        formats: list[ExportFormat],
         propose: Callable[[str, bool], str],
         symbols: Symbols,
     ) -> None:
@@ -93,9 +93,9 @@ class ExportDialog(Dialog[ExportRequest | None]):
     def compose(self) -> ComposeResult:
         """Yield the formats, the switch for redaction, and the path."""
         columns = (
-            Column[Format]("format", lambda each: each.name, NAME_CELLS, role=BRIGHT),
-            Column[Format]("for", lambda each: each.tools, least=TOOLS_CELLS, role=TEXT),
-            Column[Format]("contents", lambda each: each.contents, least=20, role=LABEL),
+            Column[ExportFormat]("format", lambda each: each.name, NAME_CELLS, role=BRIGHT),
+            Column[ExportFormat]("for", lambda each: each.tools, least=TOOLS_CELLS, role=TEXT),
+            Column[ExportFormat]("contents", lambda each: each.contents, least=20, role=LABEL),
         )
         with Vertical(classes="dialog") as dialog:
             dialog.styles.width, dialog.styles.max_width = WIDTH, "96%"
@@ -130,7 +130,7 @@ class ExportDialog(Dialog[ExportRequest | None]):
         self.show_names()
 
     @property
-    def picklist(self) -> PickList[Format]:
+    def picklist(self) -> PickList[ExportFormat]:
         """The list of formats."""
         return self.query_one("#export-formats", PickList)
 

@@ -86,7 +86,7 @@ class HostsScreen(FilteredScreen):
         self.set_focus(self.picklist)
         self.show_notice("", "")
         self.load_hosts()
-        self.set_timer(RESOLVE_AFTER_S, self.begin_to_resolve)
+        self.set_timer(RESOLVE_AFTER_S, self.find_places)
         self.set_interval(AGES_S, self.ages_changed)
         with suppress(TimeoutError):
             await asyncio.wait_for(self.hosts_shown.wait(), FIRST_FRAME_WAITS_S)
@@ -146,14 +146,12 @@ class HostsScreen(FilteredScreen):
         if goes_on_to:
             self.action_go_on(goes_on_to)
 
-    def begin_to_resolve(self) -> None:
-        """Start to read host addresses from ssh config."""
-        self.resolves = True
-        self.find_places()
-
     @work(group="places", exclusive=True, exit_on_error=False)
     async def find_places(self) -> None:
-        """Read the addresses of hosts from ssh config, without DNS lookups."""
+        """Read the addresses of hosts from ssh config, without DNS lookups; later changes of the
+        list read them again.
+        """
+        self.resolves = True
         host_list = self.host_list
         addresses = [host.address for host in host_list.hosts]
         before = [*map(host_list.place, host_list.hosts)]

@@ -25,7 +25,7 @@ from tui.app.terminal.theme import Symbols
 from tui.app.widgets.form import FilterInput
 from tui.app.widgets.picklist import PickList, share_height
 from tui.library.filter import Filter, parse
-from tui.library.history import History
+from tui.library.history import EarlierRuns
 from tui.library.summary import ORDERS, tags_text
 from tui.metrics import units
 from tui.model.problem import BenchtuiError, UsageError
@@ -79,7 +79,7 @@ class RunsScreen(FilteredScreen):
     def __init__(self) -> None:
         super().__init__()
         self.runs: list[RunSummary] = []
-        self.history = History()
+        self.history = EarlierRuns()
         self.marked: list[str] = []
         self.was_read = False
         self.columns: tuple[Column[RunSummary], ...] = ()
@@ -194,7 +194,7 @@ class RunsScreen(FilteredScreen):
     def show_rows(self) -> None:
         """Show the runs that match the filter; an error in the filter is shown below the list."""
         text, problem = self.filter.value.strip(), ""
-        self.history = self.preview.history = History(self.runs)
+        self.history = self.preview.history = EarlierRuns(self.runs)
         try:
             self.wanted = parse(text)
         except UsageError as error:
@@ -314,7 +314,7 @@ class RunsScreen(FilteredScreen):
 
 
 def columns(
-    symbols: Symbols, marked: Sequence[str], cells: int, history: Callable[[], History]
+    symbols: Symbols, marked: Sequence[str], cells: int, history: Callable[[], EarlierRuns]
 ) -> tuple[Column[RunSummary], ...]:
     """Return the columns of the list; `marked` runs have a letter in front.
 
@@ -394,7 +394,7 @@ def state_of(run: RunSummary, symbols: Symbols, cells: int) -> Run:
     return f"{getattr(symbols, symbol)} {run.state}", role
 
 
-def started(run: RunSummary, history: History, *, brief: bool) -> str:
+def started(run: RunSummary, history: EarlierRuns, *, brief: bool) -> str:
     """Return when a run started.
 
     `brief`: without the year or, for a run of an earlier year than the newest, without the time.
@@ -404,7 +404,7 @@ def started(run: RunSummary, history: History, *, brief: bool) -> str:
     return brief_time(run, history.newest_year)
 
 
-def change_of(run: RunSummary, history: History) -> str:
+def change_of(run: RunSummary, history: EarlierRuns) -> str:
     """Return the change of the headline since the run before with the same setup."""
     share = history.change(run)
     return units.share(share, 1, "+") if share is not None else ""

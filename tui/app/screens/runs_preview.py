@@ -16,7 +16,7 @@ from textual.geometry import Size
 
 from tui.app.widgets.lines import TextPane
 from tui.judge.wording import message_of
-from tui.library.history import History
+from tui.library.history import EarlierRuns
 from tui.library.seal import NOT_AS_SEALED
 from tui.library.summary import RunSummary, tags_text
 from tui.metrics import units
@@ -104,7 +104,7 @@ class RunPreview(TextPane):
         self.draws_colors, self.symbols = draws_colors, symbols
         self.terminal = Size(0, 0)
         self.shown: tuple[RunSummary, Path] | None = None
-        self.history = History()
+        self.history = EarlierRuns()
         # changed parameters by run
         self.changed: dict[Path, dict[str, str]] = {}
         self.measured: Measured | None = None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from textual.screen import Screen
 
-from tui.app.dialogs.export import CopyDialog, ExportDialog, ExportRequest, Format
+from tui.app.dialogs.export import CopyDialog, ExportDialog, ExportFormat, ExportRequest
 from tui.metrics.units import plural
 from tui.model.exporter import installed, load
 from tui.model.paths import from_home, is_folder, is_there, to_write
@@ -51,16 +51,16 @@ async def export_run(screen: StepScreen, run_dir: Path) -> None:
         screen.notify(caveat, severity="warning", markup=False)
 
 
-def _formats() -> list[Format]:
+def _formats() -> list[ExportFormat]:
     return [_format(name) for name in installed()]
 
 
-def _format(name: str) -> Format:
+def _format(name: str) -> ExportFormat:
     try:
         found = load(name)
     except UsageError as error:
-        return Format(name, "", "cannot be loaded", str(error))
-    return Format(name, found.tools, found.title, found.details)
+        return ExportFormat(name, "", "cannot be loaded", str(error))
+    return ExportFormat(name, found.tools, found.title, found.details)
 
 
 def _write(run_dir: Path, wanted: ExportRequest) -> tuple[list[Path], str]:
@@ -74,8 +74,8 @@ def _write(run_dir: Path, wanted: ExportRequest) -> tuple[list[Path], str]:
 
 
 FORMATS = [
-    Format("html", "a browser", "one page with charts", "readable offline, in one file"),
-    Format("md", "a ticket", "Markdown", "tables without charts"),
+    ExportFormat("html", "a browser", "one page with charts", "readable offline, in one file"),
+    ExportFormat("md", "a ticket", "Markdown", "tables without charts"),
 ]
 Sides = Sequence[Sequence[Path]]
 
