@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from tui.model.bounded import MOST_LINE_BYTES, NO_JSON, open_plain
-from tui.model.event import PhaseEnded, PhaseStarted, decode
 from tui.model.problem import BenchtuiError
 from tui.model.rundir import JOURNAL_FILE
 
 if TYPE_CHECKING:
     from tui.library.runs import RunStore
+    from tui.model.event import PhaseEnded, PhaseStarted
     from tui.model.plan import Plan
 
 RECENT = 50  # newest runs searched
@@ -50,6 +50,8 @@ def last_layout_rate(store: RunStore, plan: Plan) -> LayoutRate | None:
 
 def layout_of(run_dir: Path) -> tuple[int, float]:
     """Return the bytes and seconds of a run's layout before its first measurement."""
+    from tui.model.event import PhaseEnded, PhaseStarted
+
     written, took_s, begun = 0, 0.0, None
     for event in _phases(run_dir / JOURNAL_FILE):
         if event.phase == "measure":
@@ -64,6 +66,8 @@ def layout_of(run_dir: Path) -> tuple[int, float]:
 
 def _phases(journal: Path) -> Iterator[PhaseStarted | PhaseEnded]:
     """Yield the beginnings and ends of phases; nothing more after an unreadable part."""
+    from tui.model.event import PhaseEnded, PhaseStarted, decode  # its decoder takes time to make
+
     try:
         with io.BufferedReader(open_plain(journal)) as file:
             while file.tell() < MOST_BYTES and (line := file.readline(MOST_LINE_BYTES)):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tui.library.layout_rates import LayoutRate
 from tui.metrics import units
 from tui.model.plan import Plan
+
+if TYPE_CHECKING:
+    from tui.library.layout_rates import LayoutRate
 
 
 class LayoutAhead(Struct, frozen=True):
