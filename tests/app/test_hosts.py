@@ -404,8 +404,7 @@ async def test_a_ticked_server_is_looked_at_and_o_makes_it_generate_load(home: P
             in user.told
         )
         assert (
-            "server  only monitored while others generate load; o makes it generate load"
-            in user.text
+            "server  only monitored while others generate load; o: generate load on it" in user.text
         )
         await user.press("a")
         assert (chosen.ticked, chosen.servers) == (["c1", "c2", "local"], ["osd-1", "osd-2"])
@@ -414,7 +413,7 @@ async def test_a_ticked_server_is_looked_at_and_o_makes_it_generate_load(home: P
         await user.press("o")
         assert (chosen.ticked, chosen.servers) == (["c1", "c2", "osd-1", "local"], ["osd-2"])
         assert (
-            "client  generates load, although the inventory lists it as a server; o makes it monitored only"
+            "client  generates load, although the inventory lists it as a server; o: monitor it only"
             in user.text
         )
         await user.press("g", "o")  # the heading of the group of clients

@@ -97,7 +97,8 @@ async def test_runs_of_an_experiment_are_compared_side_by_side_and_reported_so(
     (path,) = here.glob("*.md")
     text = path.read_text()
     assert (
-        text.startswith("# 8 runs on 2 sides") and "B is better: 25 % more read IOPS than A" in text
+        text.startswith("# 8 runs, compared as 2 groups")
+        and "B is better: 25 % more read IOPS than A" in text
     )
 
 

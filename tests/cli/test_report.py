@@ -46,7 +46,7 @@ def test_runs_joined_by_commas_are_sides_as_compare_has_them(
 ) -> None:
     sides = [",".join(A), ",".join(B)]
     said = told(capsys, *sides, "--across", "numjobs", *redact)
-    assert said.startswith("# 8 runs on 2 sides\n")
+    assert said.startswith("# 8 runs, compared as 2 groups\n")
     assert (
         said.index("**B is worse: 20 % fewer read IOPS than A")
         < said.index("## Side by side")

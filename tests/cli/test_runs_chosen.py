@@ -51,7 +51,7 @@ def test_a_list_of_some_runs_is_theirs_alone(
         ),
         (
             ["--sort", "headlin"],
-            "benchtui: --sort headlin: no such key (did you mean 'headline'?): started, ",
+            "benchtui: --sort headlin: unknown key (did you mean 'headline'?); allowed: started, ",
         ),
     ],
 )

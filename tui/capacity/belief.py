@@ -31,8 +31,9 @@ class PointEvidence(Struct, frozen=True):
 
     `side`: "figure" if the ratio was measured; "least" if it is a lower bound, because the point
     was ended early or did not achieve the offered load; "over" or "under" without a latency.
-    `share`: ln(I/Os above the limit / allowed I/Os), for a mean ln(mean / limit). It is a sum over
-    seconds, so its mean over points is correct even if seconds differ.
+    `share`: ln(I/Os above the limit / allowed I/Os); for a limit on a mean, ln(mean / limit). The
+    I/Os of all the point's seconds are counted, so the mean over points is correct even if slow
+    I/Os come in bursts.
     """
 
     rate: float

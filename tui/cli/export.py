@@ -33,14 +33,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="follow a run until it ends; -o is a file, or an HTTP URL to push to",
     )
     parser.add_argument(
-        "--redact", action="store_true", help="remove names, addresses, paths, notes"
+        "--redact", action="store_true", help="replace names, addresses and paths; remove notes"
     )
     parser.add_argument(
         "--hide",
         action="append",
         default=[],
         metavar="WORD",
-        help="another word to remove; implies --redact",
+        help="another word to replace; implies --redact",
     )
     add_json(parser)
     parser.add_argument(

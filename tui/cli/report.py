@@ -46,14 +46,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--format", choices=("html", "md"), help="format, if the extension of FILE does not give it"
     )
     parser.add_argument(
-        "--redact", action="store_true", help="remove names, addresses, paths, notes"
+        "--redact", action="store_true", help="replace names, addresses and paths; remove notes"
     )
     parser.add_argument(
         "--hide",
         action="append",
         default=[],
         metavar="WORD",
-        help="another word to remove; implies --redact",
+        help="another word to replace; implies --redact",
     )
     parser.add_argument(
         "--trend",

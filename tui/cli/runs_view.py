@@ -99,7 +99,8 @@ def chosen(args: argparse.Namespace, store: RunStore) -> Sequence[RunSummary]:
 
     if args.sort is not None and args.sort not in ORDERS:
         raise UsageError(
-            f"--sort {args.sort}: no such key{did_you_mean(args.sort, ORDERS)}: {', '.join(ORDERS)}"
+            f"--sort {args.sort}: unknown key{did_you_mean(args.sort, ORDERS)};"
+            f" allowed: {', '.join(ORDERS)}"
         )
     wanted = parse(" ".join(args.filter))
     if not (args.filter or args.sort or args.reverse or store.shared):

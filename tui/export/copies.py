@@ -180,7 +180,7 @@ def comparison_headline(found: Comparison) -> str:
 def comparison_markdown(found: Comparison) -> str:
     """Return a comparison's result and all its figures as Markdown tables; empty without figures.
 
-    Searches have tables of their results.
+    For searches, the table has their results.
     """
     if found.search is not None:
         rows = [

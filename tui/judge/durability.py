@@ -70,11 +70,11 @@ FLUSHING = ("ext2", "ext3", "ext4", "xfs")  # file systems that flush the device
     "flush-no-op",
     "Flushes reach the device",
     rule=(
-        "if writes are flushed, no mount below the target disables flushes, and the median"
-        f" flush takes at least {FLUSH_NS / 1000:g} µs (not after direct I/O to devices without a"
-        " volatile cache); on ext4, XFS and block devices whose"
-        f" write cache is on, devices complete at least {units.share(FLUSHED)} of the load's syncs"
-        " as flushes (with several workers, one flush may serve all)"
+        "if writes are flushed: no mount option of the target disables flushes; the median flush"
+        f" takes at least {FLUSH_NS / 1000:g} µs (except after direct I/O to devices without a"
+        " volatile cache); on ext2, ext3, ext4, XFS and block devices with the write cache on,"
+        f" devices complete at least {units.share(FLUSHED)} as many flushes as the load issues"
+        " syncs, divided by its workers (one flush may serve all)"
     ),
     advice=(
         "Mount without nobarrier; check for libeatmydata (LD_PRELOAD), for a virtual disk"

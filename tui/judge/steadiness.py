@@ -108,8 +108,8 @@ def _change(at: StepEvidence, values: Sequence[float]) -> Iterator[CheckResult]:
     "warm-up",
     "Warm-up included in the figure",
     rule=(
-        f"without ramp_time, the first {units.share(WARM_SHARE)} of the time are within"
-        f" {units.share(WARM_OFF)} of the rest, or within noise"
+        f"without ramp_time, the mean rate in the first {units.share(WARM_SHARE)} of the time is"
+        f" within {units.share(WARM_OFF)} of the mean of the rest, or within noise"
     ),
     advice="Give the profile a ramp_time that covers the warm-up.",
     source="mean of the first tenth, compared with the rest",

@@ -11,7 +11,7 @@ class HostAddress(Struct, frozen=True, omit_defaults=True):
     """How to reach one host. None means the value in ~/.ssh/config, or ssh's default."""
 
     name: str
-    # transport: ssh, local, exec, slurm, or one of another package
+    # transport: ssh, local, exec, slurm, or one from another package
     transport: str = "ssh"
     # exec: the command that starts a shell on it; slurm: the job it is a node of
     through: str | None = None

@@ -91,7 +91,7 @@ def read_text(
 ) -> str:
     """Return the text of a file with universal newlines.
 
-    Raises OSError like `read_file`, UnicodeDecodeError.
+    Raises OSError (see `read_file`) or UnicodeDecodeError.
     """
     text = read_file(path, most, pipes=pipes).decode(encoding, errors)
     return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -123,7 +123,7 @@ class HostRecord(RecordPart):
     name: str = Field(description="name in the inventory or the SSH configuration")
     role: str = Field("client", description="client: generates load; server: a storage node")
     transport: str | None = Field(
-        None, description="ssh, local, exec, slurm, or one of another package"
+        None, description="ssh, local, exec, slurm, or one from another package"
     )
     facts: dict[str, Fact] = Field(
         default_factory=dict,

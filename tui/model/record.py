@@ -112,12 +112,13 @@ class HeadlineRecord(RecordPart):
         "", description="request of an object store that `direction` stands for: GET for read"
     )
     text: str | None = Field(
-        None, description="the figure as text, in older records and `runs show --json`"
+        None, description="the figure as text; only in older records and in `runs show --json`"
     )
     short: str | None = Field(
         None,
         description=(
-            "short text for lists, in older records and `runs show --json`; empty: `text` is short"
+            "short text for lists; empty: `text` is short; only in older records and in"
+            " `runs show --json`"
         ),
     )
 
@@ -189,7 +190,7 @@ class LeftOutRecord(RecordPart):
     profile: str = Field(description="profile tag")
     steps: int = Field(description="number of steps")
     reason: str | None = Field(
-        None, description="reason, as text, in older records and `runs show --json`"
+        None, description="reason as text; only in older records and in `runs show --json`"
     )
     hosts: list[str] = Field(default_factory=list, description="affected hosts")
     missing: str = Field("", description="load generator that these hosts do not have")
@@ -231,7 +232,7 @@ class Finding(RecordPart):
         default_factory=dict, description="figures and names of the finding, in base units"
     )
     message: str | None = Field(
-        None, description="the finding as text, in older records and `runs show --json`"
+        None, description="the finding as text; only in older records and in `runs show --json`"
     )
 
 

@@ -142,7 +142,7 @@ class AnswerRecord(RecordPart):
         default_factory=list, description="result of the hold and its limitations"
     )
     text: str | None = Field(
-        None, description="the answer in one line, in older records and `runs show --json`"
+        None, description="the answer on one line; only in older records and in `runs show --json`"
     )
 
 
@@ -196,7 +196,9 @@ class SearchRecord(RecordPart):
     objective: Literal["iops", "bandwidth"] = Field("iops", description="maximised metric")
     limits: list[LimitRecord] = Field(default_factory=list, description="limits")
     over: list[str] = Field(default_factory=list, description="varied settings")
-    most_points: int = Field(description="planned measurements; for a capacity, the maximum")
+    most_points: int = Field(
+        description="planned measurements; for a capacity search, the most it may take"
+    )
     within_s: float | None = Field(None, description="allowed seconds; null if unlimited")
     spent_s: float = Field(0.0, description="seconds of load and pauses used")
     maximum_iops: ConfidenceInterval | None = Field(None, description="rate at full load")

@@ -191,7 +191,7 @@ KEYS = (
     ),
     Key(
         "shared",
-        "directories with other users' runs, read after those of --shared and the environment",
+        "directories with other users' runs, read after those in --shared and BENCHTUI_SHARED_RUNS",
         "a list of absolute paths, or paths that begin with ~",
         '["/srv/team/runs"]',
         parse_paths,

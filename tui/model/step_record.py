@@ -207,7 +207,8 @@ class MetadataRecord(RecordPart):
     meaning: str | None = Field(
         None,
         description=(
-            "meaning of max and min in this version, in older records and `runs show --json`"
+            "meaning of max and min in this version; only in older records and in"
+            " `runs show --json`"
         ),
     )
     tasks: int | None = Field(
@@ -226,7 +227,9 @@ class MetadataRecord(RecordPart):
     final: bool = Field(False, description="whether the tool finished successfully")
     latency_meaning: str | None = Field(
         None,
-        description="meaning of the operation latencies, in older records and `runs show --json`",
+        description=(
+            "meaning of the operation latencies; only in older records and in `runs show --json`"
+        ),
     )
     iterations_of: Literal["rank 0", "all ranks"] = Field(
         "rank 0",
@@ -364,7 +367,7 @@ class ProofRecord(RecordPart):
     )
     why: CodedText | str | None = Field(None, description="why the experiment could not tell")
     text: str | None = Field(
-        None, description="the result, in older records and `runs show --json`"
+        None, description="the result as text; only in older records and in `runs show --json`"
     )
 
 
@@ -472,7 +475,7 @@ class StepRecord(RecordPart):
         description="number of measuring hosts over time; more than one entry: hosts were lost",
     )
     coverage_text: str | None = Field(
-        None, description="host losses, as text, in older records and `runs show --json`"
+        None, description="host losses as text; only in older records and in `runs show --json`"
     )
     series: SeriesRecord | None = Field(
         None, description="measured load over time; null without samples"
@@ -548,7 +551,7 @@ class RoundsRecord(RecordPart):
         None, description="true: steady; null if it ended before this was decided"
     )
     text: str | None = Field(
-        None, description="result as text, in older records and `runs show --json`"
+        None, description="result as text; only in older records and in `runs show --json`"
     )
 
 

@@ -175,7 +175,7 @@ def load(name: str) -> Any:
 def rules(name: str) -> InProfile:
     """Return the profile rules of a load generator.
 
-    Raises UsageError, and PluginError for one of another package.
+    Raises UsageError, and PluginError for one from another package.
     """
     found: InProfile = load(name)
     if name not in foreign():

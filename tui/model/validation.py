@@ -53,7 +53,7 @@ def in_order(problems: Iterable[Problem]) -> list[Problem]:
 
 def real_path(detail: ErrorDetails, document: YamlDocument) -> KeyPath:
     """Return the part of an error's location that exists in the file, without union members and
-    validators.
+    validators; for a missing key, its parent and the key.
     """
     path: KeyPath = ()
     for part in detail["loc"]:

@@ -20,6 +20,8 @@ TOOL = "kubectl"
 ENDED = ("Succeeded", "Failed")
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
 _SELECTOR = re.compile(r"[A-Za-z0-9_./!=, ()-]+", re.ASCII)
+NAMESPACE_RULE = "only lower-case letters, digits and inner '-', at most 63 characters"
+SELECTOR_RULE = "only letters, digits, spaces and any of _ . / ! = , ( ) -"
 _POD = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", re.ASCII)
 
 
@@ -50,9 +52,9 @@ class KubernetesSource(HostSource):
         if not namespace or not selector:
             raise wrong(self.form, "namespace and label selector are required")
         if not _NAMESPACE.fullmatch(namespace):
-            raise wrong(self.form, f"'{namespace[:80]}' is not a valid namespace")
+            raise wrong(self.form, f"namespace '{namespace[:80]}': {NAMESPACE_RULE}")
         if not _SELECTOR.fullmatch(selector):
-            raise wrong(self.form, f"'{selector[:80]}' is not a valid label selector")
+            raise wrong(self.form, f"label selector '{selector[:80]}': {SELECTOR_RULE}")
         return namespace, selector
 
     def state(self, context: SourceContext) -> str:

@@ -50,7 +50,7 @@ CODES = {
     "verify": "`runs verify` finds differences",
     "export": "an exporter fails",
     "compare": "the run cannot be compared with itself",
-    "target-check": "a check of a target uses a command that is not a requirement",
+    "target-check": "a target check needs a command that `requirements` does not list",
     "capacity": "the steps or points of a search cannot be built, or have another rate or runtime",
 }
 CLOCK_S = 0.01  # how far intervals may overlap: times are in ms

@@ -76,7 +76,7 @@ def health(
 ) -> list[Line]:
     """Return the worst finding, then steadiness and bottleneck.
 
-    They are in one line if that fits, otherwise in up to `lines`. Empty if there is no load to
+    They are on one line if they fit, otherwise on up to `lines`. Empty if there is no load to
     judge and nothing was found.
     """
     told = found is not None and (found.now or found.was)
@@ -136,7 +136,7 @@ def with_others(first: list[Run], others: list[str], room: int) -> list[Run]:
 def _in_short(
     first: list[Run], steady: HealthText, bottleneck: HealthText, counts: list[Run], width: int
 ) -> Line:
-    """Return finding, steadiness and bottleneck in one line.
+    """Return finding, steadiness and bottleneck on one line.
 
     If there is no room, evidence and counts are left out first, then steadiness and the bottleneck
     if the finding would be shortened too much.

@@ -312,7 +312,9 @@ def grouped(
 
 
 def named_by(numbers: Sequence[int], setups: Sequence[str]) -> str:
-    """Return the numbers as ``1-3, 5``, or in place of a long list the setup they share."""
+    """Return the numbers as ``1-3, 5``; instead of a long list, the setup's name if the numbers are
+    all results of one setup.
+    """
     text, names = spans(numbers), {setups[number - 1] for number in numbers}
     whole = len(names) == 1 and len(numbers) == sum(setup in names for setup in setups)
     return names.pop() if whole and text.count(",") > 2 else text

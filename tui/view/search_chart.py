@@ -278,7 +278,9 @@ def _columns(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[f
 
 
 def model_points(scaling: ScalingRecord, places: int = 48) -> list[tuple[float, float]]:
-    """Return the scaling law's throughput from one host to the most; empty without a law."""
+    """Return the scaling law's throughput from one host to the largest number of hosts; empty
+    without a law.
+    """
     if (
         scaling.rate is None
         or scaling.contention is None

@@ -94,7 +94,7 @@ def test_phases_settings_and_caches_are_in_the_ini_file(tmp_path: Path) -> None:
             {},
             "global.datadir is not allowed here; set it with directory",
         ),
-        ("settings: {find.external-script: /x}", {}, "it runs any command on the first host"),
+        ("settings: {find.external-script: /x}", {}, "it can run any command on the first host"),
         ("settings: {find.run: FALSE}", {}, "find.run is not allowed here; set it with skip"),
         ("settings: {blockSize: 1m}", {}, "'blockSize' is not a setting; expected SECTION.KEY"),
         (
@@ -102,7 +102,7 @@ def test_phases_settings_and_caches_are_in_the_ini_file(tmp_path: Path) -> None:
             {},
             "Global.DataDir is not allowed here; set it with directory",
         ),
-        ("settings: {FIND.External-Script: /x}", {}, "it runs any command on the first host"),
+        ("settings: {FIND.External-Script: /x}", {}, "it can run any command on the first host"),
         ("settings: {Find.Run: FALSE}", {}, "Find.Run is not allowed here; set it with skip"),
     ],
 )

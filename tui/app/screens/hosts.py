@@ -524,11 +524,11 @@ def role_runs(host: KnownHost, selection: Selection) -> list[Run]:
     """
     role, style = run_role(host, selection)
     if role == "server":
-        does, otherwise = "only monitored while others generate load", " makes it generate load"
+        does, otherwise = "only monitored while others generate load", ": generate load on it"
     elif host.address.role == "server":
         does, otherwise = (
             "generates load, although the inventory lists it as a server",
-            " makes it monitored only",
+            ": monitor it only",
         )
     else:
         return []

@@ -326,7 +326,7 @@ class WatchingScreen(FilteredScreen):
 
 
 class RefreshInterval:
-    """How often something is due: in every refresh for up to `hosts`, less often for more."""
+    """How often something is due: on every refresh for up to `hosts` hosts, less often for more."""
 
     def __init__(self, screen: WatchingScreen, hosts: float) -> None:
         self._screen = screen

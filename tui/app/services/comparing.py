@@ -47,7 +47,7 @@ class ShownComparison(Struct, frozen=True):
     titles: dict[str, str] = {}  # of runs, by ID
 
     def names(self, found: Comparison) -> tuple[str, str]:
-        """Return what both sides of a comparison are called: start and title, or their number."""
+        """Return the names of both sides: start and title of a run, or ``3 runs``."""
         first, second = (self._called(side) for side in (found.a, found.b))
         return first, second
 

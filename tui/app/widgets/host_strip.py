@@ -205,7 +205,7 @@ class HostStrip(Lines, can_focus=True):
 class HostLine(HostStrip, can_focus=False):
     """The strip of hosts as one line above the heat map.
 
-    It has two groups of hosts, each with the name of the slowest.
+    It has one group of hosts, or two if colours can be shown, and the name of the slowest host.
     """
 
     DEFAULT_CSS = "HostLine { height: 1; padding: 0 1; }"

@@ -37,7 +37,7 @@ VERBS: dict[str, str] = {
     "completion": "print a completion script for bash, zsh or fish",
     "man": "show the manual page",
     "doctor": "check this jump host",
-    "app": "open the screens (as without a verb)",
+    "app": "open the screens (the default without a verb)",
 }
 HIDDEN = ("engine",)  # not for people
 
@@ -130,7 +130,7 @@ def parser_with(
     """Return a parser of all verbs; only the wanted verbs have their arguments.
 
     The modules of the other verbs are not loaded. `screens`: also accept the options of the
-    screens, as without a verb.
+    screens, which open without a verb.
     """
     parser = Arguments(prog="benchtui", description=ABOUT)
     verbs = parser.add_subparsers(dest="verb_of_line", metavar="VERB")

@@ -12,6 +12,38 @@ if TYPE_CHECKING:
     from tui.model.event import TaskStarted
     from tui.model.plan import Step
 
+ENDS = {
+    "lease": ("lease-expired", "lease expired: the host stopped the load"),
+    "supervisor-died": (
+        "supervisor-died",
+        "the agent's supervisor was killed; the remaining load was stopped",
+    ),
+    "host-rebooted": ("host-rebooted", "the host rebooted during the measurement"),
+    "spool-full": (
+        "spool-full",
+        "no space left in the agent's directory under /tmp on the host: output lost",
+    ),
+    "runner-died": ("runner-died", "the shell that ran the load was killed"),
+    "directory-removed": (
+        "agent-directory-removed",
+        "the agent's directory under /tmp on the host was removed; the host stopped the load",
+    ),
+    "flooded": ("agent-flooded", "too much output: the host stopped the load"),
+    "unknown": ("end-unknown", "output collected; exit code unknown: the host did not answer"),
+}
+
+
+def end_of(reason: str) -> tuple[str, str]:
+    """Return code and message of the problem if a host ended a load for this reason."""
+    return ENDS.get(reason, (f"agent-{reason}", f"the host stopped the load: {reason}"))
+
+
+def loss_text(reason: str) -> str:
+    """Return the message for a connection that was lost before the output was collected."""
+    known = reason in ENDS and reason != "unknown"
+    ended = ENDS[reason][1] if known else "how the load ended is unknown"
+    return f"connection lost and not restored; {ended}"
+
 
 class AdoptedStep(Struct, frozen=True):
     """Outcome of a step that was running when its engine died.

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tui import workloads
-from tui.engine.executors.executor import AdoptedStep
+from tui.engine.executors.executor import AdoptedStep, end_of, loss_text
 from tui.engine.executors.mpi_job import HeadRun, MpiJob
 from tui.engine.preflight.clean import why_kept
 from tui.engine.preflight.mpi_hosts import (
@@ -389,13 +389,9 @@ def causes(job: MpiJob, outcome: Outcome) -> list[tuple[str, str, str]]:
     found = [(cause.host or head, cause.code, cause.message) for cause in first]
     ended_here = bool(job.cause.code)  # later messages of mpiexec are caused by the engine's stop
     if job.sessions[head].gone or not outcome.collected:
-        unknown = f"mpiexec exit status unknown ({outcome.reason})"
-        loss = job.sessions[head].loss(f"connection lost and not restored; {unknown}")
-        found.append((head, *loss))
+        found.append((head, *job.sessions[head].loss(loss_text(outcome.reason))))
     elif outcome.reason != "exit" and not ended_here:
-        found.append(
-            (head, f"agent-{outcome.reason}", f"the agent stopped mpiexec: {outcome.reason}")
-        )
+        found.append((head, *end_of(outcome.reason)))
     elif not ended_here:
         found += [(head, code, message) for code, message in job.reader.problems(outcome.exit_code)]
     if found and not ended_here:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tui.engine.executors.executor import end_of
 from tui.engine.executors.load import ABORT_PATIENCE_S, STOP_PATIENCE_S, end_runs
 from tui.engine.preflight.clean import why_kept
 from tui.engine.preflight.mpi_hosts import (
@@ -362,9 +363,7 @@ class MpiJob:
             if now - self._ended_s.setdefault(host, now) > LAST_WORDS_S:
                 by_itself = outcome.reason == "exit"
                 ended = (
-                    how(outcome.exit_code)
-                    if by_itself
-                    else f"was stopped by the agent: {outcome.reason}"
+                    how(outcome.exit_code) if by_itself else f"ended ({end_of(outcome.reason)[1]})"
                 )
                 return Cause(
                     "mpi-proxy-died", f"MPI proxy {ended} while the other hosts continued", host

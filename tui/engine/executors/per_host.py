@@ -9,7 +9,7 @@ from functools import partial
 from typing import TypeVar
 
 from tui import workloads
-from tui.engine.executors.executor import AdoptedStep
+from tui.engine.executors.executor import AdoptedStep, end_of, loss_text
 from tui.engine.executors.load import DELIVERY_S, run_load
 from tui.engine.executors.open_files import recording_open_files
 from tui.engine.session.context import (
@@ -55,20 +55,6 @@ from tui.remote.transport import HostError
 
 T = TypeVar("T")
 FREE_S = 5.0
-ENDS = {
-    "lease": ("lease-expired", "lease expired: the host stopped the load"),
-    "supervisor-died": (
-        "supervisor-died",
-        "the agent's supervisor was killed; the remaining load was stopped",
-    ),
-    "host-rebooted": ("host-rebooted", "the host rebooted during the measurement"),
-    "spool-full": (
-        "spool-full",
-        "no space left in the agent's directory under /tmp on the host: output lost",
-    ),
-    "runner-died": ("runner-died", "the shell that ran the load was killed"),
-    "unknown": ("end-unknown", "output collected; exit code unknown: the host did not answer"),
-}
 
 
 async def measure(ctx: RunContext, step: Step, window: Window) -> None:
@@ -257,8 +243,7 @@ def problems_of(run: TaskRun, outcome: Outcome) -> list[tuple[str, str]]:
     if outcome.reason in (INTERNAL_ERROR, FLOODED):
         return []  # already reported
     if not outcome.collected:
-        unknown = f"how the load ended is unknown ({outcome.reason})"
-        return [run.session.loss(f"connection lost and not restored; {unknown}")]
+        return [run.session.loss(loss_text(outcome.reason))]
     if run.stopped_alone:
         return [("stopped-alone", "load stopped on request; the other hosts continued")]
     if outcome.reason in ASKED_TO_END:
@@ -268,11 +253,11 @@ def problems_of(run: TaskRun, outcome: Outcome) -> list[tuple[str, str]]:
         return problems
     if outcome.reason == ALLOCATION_ENDED:
         return [run.session.loss("")]
-    end = ENDS.get(
-        outcome.reason, (f"agent-{outcome.reason}", f"stopped by the agent: {outcome.reason}")
-    )
     only_ended = workloads.of(run.step).end_codes
-    return [end, *(problem for problem in problems if problem[0] not in only_ended)]
+    return [
+        end_of(outcome.reason),
+        *(problem for problem in problems if problem[0] not in only_ended),
+    ]
 
 
 async def adopt(

@@ -300,7 +300,7 @@ def _planned_members(
     suite = loaded.profile
     if wanted.sweep:
         raise UsageError(
-            f"{wanted.words.sweep}: {suite.profile} is a suite; sweep over one of its profiles"
+            f"{wanted.words.sweep}: {suite.profile} is a suite; sweep one of its profiles instead"
         )
     _check_names(loaded, overrides)
     own = {name: value for name, value in overrides.items() if name in suite.params}

@@ -251,7 +251,7 @@ def _is_namesake(one: MpiFacts, other: MpiFacts) -> bool:
 
 
 def warnings_by_host(cluster: Cluster) -> dict[str, list[str]]:
-    """Return warnings by host that do not prevent the run."""
+    """Return the warnings for each host; none of them prevents the run."""
     found: dict[str, list[str]] = {}
     ranks = cluster.launch.ranks_per_host
     for host, facts in cluster.facts.items():

@@ -175,7 +175,7 @@ def on_device(path: str, files: Mapping[str, FileInfo | None]) -> bool:
 
 
 def allocated(info: FileInfo | None) -> int:
-    """Return a file's allocated bytes; 0 if it does not exist."""
+    """Return a file's allocated bytes, at most its size; 0 if it does not exist."""
     return min(info.allocated, info.size) if info is not None else 0
 
 

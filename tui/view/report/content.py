@@ -348,8 +348,8 @@ def report_of(
     if len(parts) == 1:
         return Report(parts[0].card.title, parts, caveats=list(caveats), made=made)
     found = compared(sides, versus)
-    where = "side by side" if len(sides) == len(parts) else f"on {len(sides)} sides"
-    title = f"{len(parts)} runs {where}"
+    where = " side by side" if len(sides) == len(parts) else f", compared as {len(sides)} groups"
+    title = f"{len(parts)} runs{where}"
     return Report(
         title, parts, list(answers(found)), list(side_by_side(sides, found)), list(caveats), made
     )

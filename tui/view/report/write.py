@@ -136,8 +136,8 @@ def written(
 ) -> str:
     """Return the report of runs as text of a file.
 
-    `redact` removes names, addresses, notes and `words`. Raises UsageError for unreadable
-    thresholds of a profile.
+    `redact` replaces names, addresses, paths and `words`, and removes notes. Raises UsageError for
+    unreadable thresholds of a profile.
     """
     caveats = []
     if redact:

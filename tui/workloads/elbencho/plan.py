@@ -493,7 +493,9 @@ def _workers(load: Load, threads: int) -> Mapping[str, Scalar | None]:
 
 def _half_block(load: Load) -> Mapping[str, Scalar | None]:
     if load.block < 2 * LEAST_BLOCK or load.block % (2 * LEAST_BLOCK):
-        raise UsageError(f"blocks of {load.block} bytes cannot be halved")
+        raise UsageError(
+            f"cannot halve blocks of {load.block} bytes: expected a multiple of {2 * LEAST_BLOCK}"
+        )
     return {"block": load.block // 2}
 
 

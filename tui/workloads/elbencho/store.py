@@ -1,4 +1,5 @@
-"""S3 objects that elbencho puts, gets and deletes: location, names, and how they are put first.
+"""S3 objects that elbencho puts, gets and deletes: location, names, and how they are put before
+the measurement.
 
 Each rank has its own objects, `PREFIXrN/dM/rN-fK`, or `PREFIXrN-fK` without directories. A GET or
 HEAD answered with 404 is an error; a DELETE of a missing object is answered with 204 and counts as

@@ -67,7 +67,7 @@ def added_options(
 
 
 def explicit_seed(shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]]) -> int | None:
-    """Return the seed that the profile itself sets; None if it sets none, or not a whole number."""
+    """Return the seed that the profile sets; None if unset or not a whole number."""
     value = next(
         (level["randseed"] for level in (shared, *jobs.values()) if "randseed" in level), None
     )

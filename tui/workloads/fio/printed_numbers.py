@@ -33,8 +33,8 @@ class Span(NamedTuple):
 
 
 def span(text: str) -> Span:
-    """Return the values of a number of fio's num2str: ``139MiB/s``, ``44.5k``, ``29.4Gi``,
-    ``556Mibit/s``.
+    """Return the range of values that fio's num2str prints as this text: ``139MiB/s``, ``44.5k``,
+    ``29.4Gi``, ``556Mibit/s``.
 
     A number without a prefix is exact. fio 3.1 loses a carry: 1.998 may be printed as 1.00. Raises
     ValueError.

@@ -61,7 +61,7 @@ class FioTerms(FromTerms):
         return _names()
 
     def job_of_terms(self, given: GivenTerms) -> TermJob:
-        """Return the job of these options. Raises UsageError."""
+        """Return the job for these terms. Raises UsageError."""
         return make_job(given)
 
 
@@ -70,7 +70,7 @@ def _names() -> list[str]:
 
 
 def make_job(given: GivenTerms) -> TermJob:
-    """Return the job of these terms. Raises UsageError."""
+    """Return the job for these terms. Raises UsageError."""
     checked = _checked(given)
     values = {**_defaults(checked), **checked}
     _check_target(values)

@@ -24,9 +24,9 @@ REFUSED_SETTINGS = {
     "global.timestamp-resultdir": "each run has a directory of its own",
     "debug.pause-dir": "benchtui would count the pause as part of a phase",
     "global.drop-caches-cmd": "it can run any command on every host",
-    "find.external-script": "it runs any command on the first host",
-    "find-easy.external-script": "it runs any command on the first host",
-    "find-hard.external-script": "it runs any command on the first host",
+    "find.external-script": "it can run any command on the first host",
+    "find-easy.external-script": "it can run any command on the first host",
+    "find-hard.external-script": "it can run any command on the first host",
     "global.verbosity": "benchtui can only read output at the default verbosity",
 }
 

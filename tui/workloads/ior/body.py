@@ -145,12 +145,12 @@ class IorTerms(FromTerms):
         return TERMS
 
     def job_of_terms(self, given: GivenTerms) -> TermJob:
-        """Return the job of these options. Raises UsageError."""
+        """Return the job for these terms. Raises UsageError."""
         return make_job(given)
 
 
 def make_job(given: GivenTerms) -> TermJob:
-    """Return the job of these terms. Raises UsageError."""
+    """Return the job for these terms. Raises UsageError."""
     if given.get("phases") == ("write", "read"):  # one value with a comma, not two of a sweep
         given = {**given, "phases": ("write,read",)}
     check_terms("ior", given, TERMS, known_option)

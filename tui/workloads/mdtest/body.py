@@ -92,12 +92,12 @@ class MdtestTerms(FromTerms):
         return TERMS
 
     def job_of_terms(self, given: GivenTerms) -> TermJob:
-        """Return the job of these options. Raises UsageError."""
+        """Return the job for these terms. Raises UsageError."""
         return make_job(given)
 
 
 def make_job(given: GivenTerms) -> TermJob:
-    """Return the job of these terms. Raises UsageError."""
+    """Return the job for these terms. Raises UsageError."""
     check_terms("mdtest", given, TERMS, known_option)
     wanted: GivenTerms = {term.name: given.get(term.name, (term.default,)) for term in TERMS}
     params = {
