@@ -153,7 +153,7 @@ def sign(text: bytes, key: Path) -> bytes:
     passphrase on the terminal. Raises UsageError if signing fails.
     """
     if not key.is_file():
-        raise UsageError(Problem("no such key", file=str(key)))
+        raise UsageError(Problem("no such key; allowed: the file of an SSH key", file=str(key)))
     with tempfile.TemporaryDirectory(prefix="benchtui-sign-") as folder:
         path = Path(folder, "manifest.json")
         path.write_bytes(text)

@@ -65,7 +65,7 @@ def _not_plain(path: Path | str) -> OSError:
 def read_file(path: Path | str, most: int = MOST_DOCUMENT_BYTES, *, pipes: bool = False) -> bytes:
     """Return the content of a file of at most `most` bytes.
 
-    Raises OSError like `open_plain`, and EFBIG for a larger file.
+    Raises OSError: see `open_plain`, and EFBIG for a larger file.
     """
     descriptor, size = _opened(path, pipes)
     pieces, left = [], most + 1 if size <= most else 0

@@ -22,6 +22,7 @@ _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
 _SELECTOR = re.compile(r"[A-Za-z0-9_./!=, ()-]+", re.ASCII)
 NAMESPACE_RULE = "only lower-case letters, digits and inner '-', at most 63 characters"
 SELECTOR_RULE = "only letters, digits, spaces and any of _ . / ! = , ( ) -"
+POD_RULE = "only lower-case letters, digits and inner '-' and '.', at most 253 characters"
 _POD = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", re.ASCII)
 
 
@@ -105,7 +106,7 @@ def pods_of(printed: str, text: str, where: Sequence[str]) -> Iterator[HostAddre
 def _address(pod: Mapping[str, Any], where: Sequence[str]) -> HostAddress:
     name = pod["metadata"]["name"]
     if not _POD.fullmatch(name):
-        raise UsageError(f"pod name {name!r} is not a valid Kubernetes name")
+        raise UsageError(f"pod name {name!r}: {POD_RULE}")
     words = [TOOL, "exec", "--stdin", "--quiet", *where, name, "--", "/bin/sh"]
     return HostAddress(name, transport="exec", through=shlex.join(words))
 

@@ -114,7 +114,7 @@ def test_a_rate_is_left_out_wherever_it_stands() -> None:
     ("job", "change", "why"),
     [
         ({}, "half-workers", "job a: one worker cannot be halved"),
-        ({}, "half-block", "job a: blocks of 4k cannot be halved"),
+        ({}, "half-block", "job a: cannot halve blocks of 4k: expected at least 8192 bytes"),
         (
             {"bs": None, "bssplit": "4k/50:8k/50"},
             "half-block",

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
+from tui.journal.clock import ASKED_TO_END
+
 if TYPE_CHECKING:
     from tui.engine.session.context import RunContext, Window
     from tui.engine.session.history import History
@@ -36,6 +38,13 @@ ENDS = {
 def end_of(reason: str) -> tuple[str, str]:
     """Return code and message of the problem if a host ended a load for this reason."""
     return ENDS.get(reason, (f"agent-{reason}", f"the host stopped the load: {reason}"))
+
+
+def early_end_text(reason: str) -> str:
+    """Return why a load ended early; empty if it ended by itself."""
+    if reason in ASKED_TO_END:
+        return "stopped on request"
+    return "" if reason == "exit" else ENDS.get(reason, ("", reason))[1]
 
 
 def loss_text(reason: str) -> str:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TypeVar
 
 from tui import workloads
-from tui.engine.executors.executor import AdoptedStep, end_of, loss_text
+from tui.engine.executors.executor import AdoptedStep, early_end_text, end_of, loss_text
 from tui.engine.executors.load import DELIVERY_S, run_load
 from tui.engine.executors.open_files import recording_open_files
 from tui.engine.session.context import (
@@ -235,7 +235,7 @@ def _take_result(ctx: RunContext, run: TaskRun, outcome: Outcome) -> None:
     for code, message in problems_of(run, outcome):
         session.problem("measure", code, message, fatal=False)
     if not session.failed:
-        session.enter("done", "" if outcome.reason == "exit" else outcome.reason)
+        session.enter("done", early_end_text(outcome.reason))
 
 
 def problems_of(run: TaskRun, outcome: Outcome) -> list[tuple[str, str]]:

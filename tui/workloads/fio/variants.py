@@ -198,11 +198,15 @@ def half_workers(job: JobOptions, own: Own) -> Jobs:
 
 def half_block(job: JobOptions, own: Own) -> Jobs:
     """Halve the block size. Raises UsageError."""
-    if any(job.get(name) for name in ("bsrange", "blocksize_range", "bssplit", "bs_unaligned")):
+    several = any(
+        job.get(name) for name in ("bsrange", "blocksize_range", "bssplit", "bs_unaligned")
+    )
+    if several or "," in (job.get("bs") or ""):
         raise cannot(job, "the job has several block sizes")
     block = job.size("bs") or LEAST_BLOCK
-    if block < 2 * LEAST_BLOCK or "," in (job.get("bs") or ""):
-        raise cannot(job, f"blocks of {job.get('bs') or '4k'} cannot be halved")
+    if block < 2 * LEAST_BLOCK:
+        least = f"expected at least {2 * LEAST_BLOCK} bytes"
+        raise cannot(job, f"cannot halve blocks of {job.get('bs') or '4k'}: {least}")
     return {job.name: {**without(own, ("blocksize",)), "bs": block // 2}}
 
 
