@@ -341,9 +341,9 @@ def not_tried(search: Search, points: Sequence[SearchPoint], state: State) -> li
     if state == "never-met":
         found.append(clause("lower-loads", share=LEAST_SHARE if has_rate(search) else None))
     if state == "met-at-full-load":
+        found.append(clause("higher-load", heavier=[*search.heavier]))
         if has_rate(search):
             found.append(clause("arrivals"))
-        found.append(clause("higher-load", heavier=[*search.heavier]))
     return found
 
 

@@ -9,6 +9,7 @@ import math
 import re
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -58,9 +59,14 @@ FORMER_KEYS = {"limiter": "bottleneck", "remark": "caveat", "doubts": "contradic
 WORDED = re.compile(
     r"(\A|\.)(reason|meaning|shift_text|latency_meaning|binding|bottleneck|hold|why"
     r"|intended_reason|caveat|predicted|coverage_text|(bottleneck|answer|headline|proof"
-    r"|limits\[\d+\]|rounds\[\d+\])\.(text|short))\Z"
+    r"|limits\[\d+\]|rounds\[\d+\])\.(text|short)"
+    r"|search(\.answer)?\.(notes|not_tried|contradictions)\[\d+\])\Z"
 )
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+CLOCK = re.compile(r"\b(?:(\d+):)?(\d+):(\d\d)\b")  # 1:02:03
+SPAN = re.compile(r"\b(?:(\d+) h )?(\d+) min(?: (\d+) s)?\b")  # 2 min 3 s
+# lists of texts to which a newer version may add some
+GROWING = ("search.not_tried", "search.answer.not_tried")
 # texts that were replaced by others with figures, by their path
 FORMER_TEXTS = {"search.answer.hold": "not requested"}
 
@@ -71,7 +77,8 @@ def differences(
     """Yield ``steps[0].iops: 4 in run.json, 5 when derived`` for each value of `kept` that differs.
 
     Ignores values that only the derived record has, because a newer version added them. If
-    `reworded` is a list, the paths of texts that differ only in wording are added to it instead.
+    `reworded` is a list, the paths of texts that differ only in wording are added to it instead: a
+    newer version may say more, but every number of the kept text must be in the derived one.
     """
     if isinstance(kept, dict) and isinstance(derived, dict):
         for name, value in kept.items():
@@ -82,14 +89,14 @@ def differences(
             else:
                 yield from differences(value, derived[key], place, reworded)
     elif isinstance(kept, list) and isinstance(derived, list):
-        if len(kept) != len(derived):
+        if len(kept) > len(derived) or (len(kept) < len(derived) and path not in GROWING):
             yield f"{path}: {len(kept)} in run.json, {len(derived)} when derived"
         for place, (one, other) in enumerate(zip(kept, derived, strict=False)):
             yield from differences(one, other, f"{path}[{place}]", reworded)
     elif not _same(kept, derived):
         if path in FORMER_TEXTS and kept == FORMER_TEXTS[path]:
             return
-        if reworded is not None and WORDED.search(path) and _numbers(kept) == _numbers(derived):
+        if reworded is not None and WORDED.search(path) and _is_reworded(kept, derived):
             reworded.append(path)
             return
         yield f"{path}: {_shown(kept)} in run.json, {_shown(derived)} when derived"
@@ -113,8 +120,23 @@ def _reads_as(kept: Any, derived: Any) -> bool:
     return isinstance(kept, str) and derived in (printable(kept), printable_lines(kept))
 
 
-def _numbers(text: Any) -> list[str]:
-    return sorted(NUMBER.findall(text)) if isinstance(text, str) else [repr(text)]
+def _is_reworded(kept: Any, derived: Any) -> bool:
+    before, now = _numbers(kept), _numbers(derived)
+    return before <= now and bool(before) == bool(now)
+
+
+def _numbers(text: Any) -> Counter[str]:
+    """Return the numbers of a text, with durations in seconds: ``1:05`` and ``1 min 5 s`` are
+    equal.
+    """
+    if not isinstance(text, str):
+        return Counter([repr(text)])
+    return Counter(NUMBER.findall(SPAN.sub(_seconds, CLOCK.sub(_seconds, text))))
+
+
+def _seconds(match: re.Match[str]) -> str:
+    hours, minutes, seconds = (int(each or 0) for each in match.groups())
+    return str(3600 * hours + 60 * minutes + seconds)
 
 
 def _shown(value: Any) -> str:

@@ -159,7 +159,8 @@ class Field(Vertical):
     @property
     def value(self) -> str:
         """The text as typed."""
-        return self.query_one(TextInput).value.strip()
+        boxes = self.query(TextInput)  # none before the field is composed
+        return (boxes.first().value if boxes else self.spec.value).strip()
 
     def show_state(self, error: str | None) -> None:
         """Show whether the text is invalid, and whether it differs from the default."""
