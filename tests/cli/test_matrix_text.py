@@ -48,7 +48,7 @@ def test_bytes_are_reported_in_all(tmp_path: Path) -> None:
             task.layout = True
     lines = review_text(maker.plan).splitlines()
     assert "layout     8 GiB (4 GiB per host) where missing" in lines
-    assert "writes     nothing, reads only" in lines
+    assert "writes     nothing during the measurement" in lines
 
 
 def test_every_step_is_announced_with_its_place_and_name(tmp_path: Path) -> None:

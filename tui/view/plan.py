@@ -450,7 +450,7 @@ def too_few_to_compare(plan: Plan) -> str:
 
 
 def nothing_written(plan: Plan) -> str:
-    """Return what a measurement that writes no bytes does: ``reads only``.
+    """Return what a measurement that writes no bytes does: ``nothing during the measurement``.
 
     Metadata benchmarks still create files.
     """
@@ -464,7 +464,9 @@ def nothing_written(plan: Plan) -> str:
     ]
     made = sum(launch.ranks(hosts) * launch.items for launch, hosts in launches)
     return (
-        f"creates and removes {units.plural(made, 'empty file')}" if made else "nothing, reads only"
+        f"creates and removes {units.plural(made, 'empty file')}"
+        if made
+        else "nothing during the measurement"
     )
 
 
