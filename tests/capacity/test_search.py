@@ -90,12 +90,12 @@ def test_limit_that_full_load_keeps_is_met_at_full_load() -> None:
     assert [each.offer.role for each in points] == ["maximum", "confirm"]
     assert found.capacity.value == TOP
     assert found.headroom == {LIMIT.text: pytest.approx(0.8)}
-    assert found.not_tried == [clause("arrivals"), clause("higher-load", heavier=[])]
+    assert found.not_tried == [clause("higher-load", heavier=[]), clause("arrivals")]
 
 
 def test_what_makes_more_load_is_reported_as_the_options_of_the_next_search() -> None:
     search = capacity_search(heavier=("rate numjobs", "rate iodepth=8,16"))
-    _, said = map(search_text, answer(search, went(search, lambda rate: 2e6)).not_tried)
+    said, _ = map(search_text, answer(search, went(search, lambda rate: 2e6)).not_tried)
     assert (
         "repeat with --over rate --over numjobs, or with --over rate --over iodepth=8,16 (" in said
     )
