@@ -48,7 +48,8 @@ class HostError(BenchtuiError):
 class DeniedError(HostError):
     """Raised when a server rejects a login.
 
-    `reason`: why, such as ``no key accepted``, and which key files could not be offered.
+    `reason`: why the login failed, such as ``no key accepted``, and which key files could not be
+    offered.
     """
 
     def __init__(self, code: str, host: str, place: str, reason: str) -> None:

@@ -368,7 +368,9 @@ def own_lines(hosts: Mapping[str, Mapping[str, Fact]]) -> Iterator[str]:
 
 
 def unknown_lines(hosts: Mapping[str, Mapping[str, Fact]]) -> Iterator[str]:
-    """Yield facts that could not be read, with reason and hosts; no hosts if all are affected."""
+    """Yield each fact that could not be read, with the reason; with the hosts if not all are
+    affected.
+    """
     found: dict[Unknown, list[str]] = {}
     for host, facts in hosts.items():
         for each in rows(facts, Unknown):

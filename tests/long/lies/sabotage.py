@@ -85,7 +85,7 @@ while True:
 
 
 def writer(kib: int) -> Sabotage:
-    """Somebody else's program that writes to the same disk, so much at a time."""
+    """Another program that writes to the same disk, in blocks of this size."""
 
     def sabotage(place: Place) -> contextlib.AbstractContextManager[None]:
         return beside((sys.executable, "-c", WRITER, str(place.folder / "other"), str(kib << 10)))

@@ -145,7 +145,7 @@ class HostList:
         return self._together[key]
 
     def odd(self, host: KnownHost) -> list[FactDifference]:
-        """Return what a host differs in from its peers, performance-relevant facts first.
+        """Return how a host differs from its peers; facts that affect performance come first.
 
         Empty until all checks have finished.
         """

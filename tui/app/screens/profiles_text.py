@@ -261,7 +261,7 @@ def description(
     *,
     writes: bool = True,
 ) -> list[Line]:
-    """Return what a profile measures, its cost, parameters, jobs, and deviations from its source.
+    """Describe what a profile measures, its cost, parameters, jobs and deviations from its source.
 
     `planned`: label and value of each fact about the cost. `writes`: its load writes or trims.
     """

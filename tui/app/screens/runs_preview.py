@@ -235,7 +235,7 @@ LABEL_CELLS = 9
 
 
 class Around(Struct, frozen=True):
-    """What a run is shown with: its changed parameters, and the runs before it with its setup."""
+    """Changed parameters of a run, and the earlier runs with the same setup."""
 
     changed: Mapping[str, str] = {}
     earlier: Sequence[RunSummary] = ()
