@@ -11,7 +11,7 @@ from tests.samples.evidence import direction, evidence, found, said
 from tests.samples.telemetry import looked
 from tui.judge.check import RunEvidence, UnknownError
 from tui.judge.wording import message_of
-from tui.model.plan import Headline, HostTask, JobLoad, Plan
+from tui.model.plan import FileSpec, Headline, HostTask, JobLoad, Plan
 from tui.model.step_record import HostTelemetryRecord, TelemetryColumn
 
 
@@ -137,6 +137,29 @@ def test_a_load_runs_the_planned_command(command: dict[str, Any], severity: str 
     plan = replace(at.plan, steps=[replace(step, tasks=[task]) for step in at.plan.steps])
     result = found("planned-command", replace(at, plan=plan))
     assert [each.severity for each in result] == ([severity] if severity else [])
+
+
+@pytest.mark.parametrize(
+    ("words", "severities"),
+    [
+        (f"/opt/fio {ARGUMENTS}", []),
+        (f"/opt/real {ARGUMENTS}", []),
+        (f"/opt/real --size=1m {ARGUMENTS}", ["error"]),
+        (None, ["warning"]),
+    ],
+)
+@pytest.mark.parametrize("files", [False, True])
+def test_over_a_network_a_script_that_waits_for_the_load_is_not_the_load(
+    words: str | None, severities: list[str], files: bool
+) -> None:
+    script = [{"step": 0, "words": f"/bin/sh /usr/bin/fio {ARGUMENTS}"}]
+    load = [{"step": 0, "words": words}] if words else []
+    at = machines(load_commands=([*script, *load], []))
+    task = HostTask("h1", 1, "", PLANNED, files=[FileSpec("/mnt/f", 1 << 20)] if files else [])
+    plan = replace(at.plan, steps=[replace(step, tasks=[task]) for step in at.plan.steps])
+    result = found("planned-command", replace(at, plan=plan))
+    expected = sorted({*severities, "warning"}) if files else severities
+    assert sorted(each.severity for each in result) == expected
 
 
 @pytest.mark.parametrize(

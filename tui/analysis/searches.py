@@ -144,8 +144,8 @@ def hosts_columns() -> list[Column[HostsChange]]:
         Column("A IOPS", lambda row: rate(row.a.value), right=True),
         Column("B IOPS", lambda row: rate(row.b.value), right=True),
         Column("change", lambda row: signed(row.ratio), right=True, role=VALUE),
-        Column("A of linear", lambda row: units.percent(row.efficiency_a), right=True, drop=1),
-        Column("B of linear", lambda row: units.percent(row.efficiency_b), right=True, drop=1),
+        Column("A % of linear", lambda row: units.percent(row.efficiency_a), right=True, drop=1),
+        Column("B % of linear", lambda row: units.percent(row.efficiency_b), right=True, drop=1),
     ]
 
 
@@ -180,6 +180,7 @@ ROLES: dict[Word, str] = {"better": GOOD, "worse": BAD, "no difference detected"
 LEAST = 0.02  # smaller changes are not reported
 WIDE = 0.05  # with a wider interval, a difference may well exist
 SHARES = (0.25, 0.5, 0.75, 1.0)  # of the load range that both curves cover
+WITHIN = "within-search only; the noise between searches is unknown"
 SAME_SHARES = 0.05  # of the load: jobs never reach exactly the same at full load
 
 
@@ -240,20 +241,29 @@ def compare_searches(
         why = "no host count measured by all searches"
     ratio = ratio_of(estimate(ours), estimate(theirs))
     word: Word = "not comparable" if why else _word(ratio)
+    if not why and word != "not measured" and len(a) == len(b) == 1:
+        word, why = "inconclusive", WITHIN
     made = SearchChange(figure, rate_unit(a[0]), ours, theirs, ratio, word, why)
     made = replace(made, hosts=tuple(by_hosts(*first)), fits=tuple(fits(*first)))
     made = _with_curves(made, *first, uncertainty) if a[0].scaling is None else made
     if len(a) > 1 or len(b) > 1:
-        sides = [
-            [value for each in side if (value := _figures(each, each, hosts)[1].value)]
-            for side in (a, b)
-        ]
+        sides = [_found_values(side, hosts) for side in (a, b)]
         made = (
             _of_repetitions(made, *sides)
             if all(sides)
-            else replace(made, word=word if why else "not measured")
+            else replace(
+                made,
+                word=word if why else "not measured",
+                why=why or f"no search of {'B' if sides[0] else 'A'} found a {figure}",
+            )
         )
-    return made if why else _with_never_met(made, a, b)
+    return made if word == "not comparable" else _with_never_met(made, a, b)
+
+
+def _found_values(side: Sequence[SearchRecord], hosts: int | None) -> list[float]:
+    """Return the figure of each search; only those capacities that the search found."""
+    every = (each for each in side if each.answer is None or each.answer.state == "found")
+    return [value for each in every if (value := _figures(each, each, hosts)[1].value)]
 
 
 def _with_never_met(

@@ -36,7 +36,8 @@ def lead_s(search: Search, seconds: float) -> float:
 def seconds_for(search: Search, rate: float | None, longer: float = 1.0) -> float:
     """Return how many seconds a point needs for enough I/Os beyond its percentiles.
 
-    The result is within the search's bounds; `longer` multiplies it. `rate` None: full load.
+    `longer` multiplies the need, which is then limited to the search's bounds. `rate` None: full
+    load.
     """
     needed = max(search.point_s, _least_ios(search) / rate) if rate else search.point_s
     return float(

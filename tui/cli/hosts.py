@@ -360,8 +360,8 @@ def trust_all(args: argparse.Namespace) -> int:
     new = [key for key in keys.values() if not key.known]
     if new and not (args.yes or ask(f"trust {plural(len(new), 'new key')}?")):
         say(
-            "nothing pinned; compare the fingerprints with those that this prints on the host,"
-            f" then use --yes or answer y: {PRINTS_KEYS}"
+            f"nothing pinned; to verify, run this on the host: {PRINTS_KEYS}; if the fingerprints"
+            " match, use --yes or answer y"
         )
         return UNFIT
     if new:

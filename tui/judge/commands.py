@@ -32,11 +32,12 @@ Rows = dict[str, list[LoadCommand]]
     "planned-command",
     "Planned command",
     rule=(
-        "the processes that have the test files open run the planned command line with the planned"
-        " job file (an error if added arguments change the load); a warning if other arguments were"
-        " added, if another program than the dynamic loader runs the load generator, if the job"
-        " file was changed after it was sent and then restored, or if a packaged program maps"
-        " libraries from elsewhere in place of the system's; a note on preloaded libraries"
+        "the processes that have the test files open (over a network: those with the job file as an"
+        " argument) run the planned command line with the planned job file (an error if added"
+        " arguments change the load); a warning if other arguments were added, if another program"
+        " than the dynamic loader runs the load generator, if the job file was changed after it was"
+        " sent and then restored, or if a packaged program maps libraries from elsewhere in place"
+        " of the system's; a note on preloaded libraries"
     ),
     advice=(
         "Find out what runs in place of the load generator on the host (command -v, type) and"
@@ -126,6 +127,8 @@ def _other_words(evidence: RunEvidence, ran: Rows) -> Iterator[CheckResult]:
         words = added_words(row.words, task.argv)
         if words is not None and not words.starter and not words.own:
             continue
+        if not task.files and _starts_the_load(words, row, ran[host], task.argv):
+            continue
         tool = workloads.find(step.tool) if words is not None and words.own else None
         changing = _changing(tool, words) if tool is not None and words is not None else []
         kind = "other" if words is None else "changing" if changing else "more"
@@ -143,6 +146,19 @@ def _other_words(evidence: RunEvidence, ran: Rows) -> Iterator[CheckResult]:
             severity: Severity = "warning" if kind == "more" else "error"
             operands: Operands = {"hosts": list(hosts), **about}
             yield CheckResult(severity, kind, about["ran"], about["planned"], scope, operands)
+
+
+def _starts_the_load(
+    words: AddedWords | None, row: LoadCommand, found: Sequence[LoadCommand], planned: Sequence[str]
+) -> bool:
+    """Return whether this process waits for the load, which is another process of the same step.
+
+    Over a network a script in the load's place cannot be told from it by open files.
+    """
+    if words is not None and not words.starter:
+        return False
+    others = [added_words(each.words, planned) for each in found if each.step == row.step]
+    return any(each is not None and not each.starter for each in others)
 
 
 def added_words(command: str, planned: Sequence[str]) -> AddedWords | None:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     "Preconditioned",
     rule=("if the profile asks for it, files were filled and rounds were repeated until steady"),
     advice=(
-        "Allow more or longer rounds. Check the figures of each round: a falling rate means"
+        "Allow more or longer rounds. Check the figures of each round: a falling rate usually means"
         " that flash is filling up."
     ),
     source="SNIA SSS PTS 2.0",

@@ -390,11 +390,11 @@ def never_together(at: StepEvidence) -> Iterator[CheckResult]:
     "stall",
     "Seconds with little I/O",
     rule=(
-        f"no host does less than {units.share(STALL_SHARE)} of its usual rate for {STALL_S}"
-        " seconds in a row (with Poisson arrivals and mixed block sizes, chance and I/Os in"
-        f" flight are allowed for); no per-second report is more than {LATE_S:g} s"
-        " late, not counting the load's p99 and the delay of the agent's own telemetry (a"
-        " note, if the rate did not fall)"
+        f"no host stays below {units.share(STALL_SHARE)} of its usual rate for {STALL_S} seconds in"
+        " a row, beyond what chance and I/Os in flight explain with Poisson arrivals and mixed"
+        f" block sizes; no per-second report is more than {LATE_S:g} s late, after subtracting the"
+        " load's p99 and the delay of the agent's own telemetry (only a note if the rate did not"
+        " fall)"
     ),
     advice=(
         "Check the logs of the storage and the host at that time (failover, frozen host, full"

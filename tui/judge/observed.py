@@ -76,7 +76,7 @@ NOISE_CPU, NOISE_DISK, NOISE_NIC = default("background-load.cpu"), 20.0, 0.05
 )
 def conservation(at: StepEvidence) -> Iterator[CheckResult]:
     """Bytes that no device, link or server delivered were in memory or never written (holes and
-    unwritten extents read as zeros at memory speed), or took a way that these counters do not see,
+    unwritten extents read as zeros at memory speed), or took a path that these counters do not see,
     such as a kernel bypass."""
     if at.step.jobs and not any(job.stores for job in at.step.jobs):
         raise UnknownError(Moot.DATA)

@@ -61,10 +61,9 @@ ENDED = ("done", "cut")
         " and after"
     ),
     advice=(
-        "Fill the device, measure longer, or let the profile precondition. A falling rate"
-        " means that a cache or fresh flash is filling up, a rising rate that a cache is"
-        " warming up, a sudden change that a limit or another load began or ended, or that burst"
-        " credits ran out."
+        "Fill the device, measure longer, or let the profile precondition. Usual causes: a cache or"
+        " fresh flash that is filling up (falling rate), a cache that is warming up (rising rate),"
+        " a limit or another load that began or ended, or spent burst credits (sudden change)."
     ),
     source="SNIA SSS PTS 2.0",
 )

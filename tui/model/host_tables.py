@@ -210,7 +210,8 @@ class OpenFile(Struct, frozen=True, omit_defaults=True):
 
 
 class LoadCommand(Struct, frozen=True, omit_defaults=True):
-    """A process of a step's load that had a test file open.
+    """A process of a step's load that had a test file open; if the load has none (over a network),
+    one that has the job file as an argument.
 
     `words`: its command line, joined by spaces; empty for a load generator that changes it.
     `other_job`: its job file was not the one that was sent. `preload`: preloaded libraries, joined

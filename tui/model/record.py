@@ -345,7 +345,7 @@ class ImportRecord(RecordPart):
 class CarriedRecord(RecordPart):
     """A user's load generator that was copied to the hosts for the run."""
 
-    name: str = Field(description="program name: fio")
+    name: str = Field(description="program name, such as fio")
     path: str = Field(description="path on the jump host")
     sha256: str = Field(description="SHA-256 of the program, verified on the hosts")
     bytes: int = Field(description="program size")

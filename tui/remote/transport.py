@@ -128,7 +128,7 @@ async def find_mark(
 ) -> int:
     """Read until a mark is found at or after `start`; return its position, or -1 at end of file.
 
-    Searches no byte range twice. Raises HostError if there is too much output.
+    Searches only what each read added. Raises HostError if there is too much output.
     """
     while (at := seen.find(mark, start)) < 0:
         start = max(start, len(seen) - len(mark) + 1)

@@ -414,8 +414,8 @@ def _total(what: str, amounts: Sequence[int], total: int, at: str) -> Iterator[M
     elif total - seen > slack + 2 * max(amounts, default=0):
         yield Mistake(
             "contradiction",
-            f"{at}: the samples have {seen} {what}; expected {total}, as in the result, or the last"
-            " interval less",
+            f"{at}: the samples have {seen} {what}; expected {total}, as in the result (only the"
+            " last interval may be missing)",
         )
 
 

@@ -199,6 +199,7 @@ def limited_by(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvide
     """Yield the bottleneck, its counter-experiment, and the client load."""
     bottleneck = step.bottleneck if step is not None else None
     if step is None or bottleneck is None:
+        yield ObjectionEvidence("unknown", "bottleneck unknown")
         return
     at_client = bottleneck.kind in ("client-cpu", "network", "client-device")
     yield ObjectionEvidence(
@@ -474,7 +475,7 @@ OBJECTIONS: tuple[Objection, ...] = (
         "client",
         "The client was the bottleneck",
         ("client-cpu", "network", "io-limit"),
-        ("client-cpu",),
+        ("client-cpu", "network"),
         limited_by,
     ),
     Objection(
@@ -526,7 +527,7 @@ OBJECTIONS: tuple[Objection, ...] = (
         "durable",
         "The writes were not durable",
         ("no-flush", "flush-no-op", "sync"),
-        ("no-flush",),
+        ("no-flush", "flush-no-op"),
         attested,
         no_writes,
     ),

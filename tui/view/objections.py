@@ -62,7 +62,8 @@ class Objection(Struct, frozen=True):
     """An argument against a figure.
 
     `checks` are relevant to it. If a `decisive` check could not run, the answer is unknown.
-    `not_applicable` returns why the objection does not apply to a run, empty if it does;
+    `not_applicable` returns why the objection does not apply to a run without a finding about it,
+    empty if it does;
     `find_evidence` yields further evidence about the step of the headline.
     """
 
@@ -92,13 +93,14 @@ def answers(objections: Sequence[Objection], record: RunRecord) -> list[Objectio
 
 def answer_to(objection: Objection, record: RunRecord) -> ObjectionAnswer:
     """Answer one objection to a run."""
+    found = tuple(_of_findings(objection, record))
     why = objection.not_applicable(record) if objection.not_applicable is not None else ""
-    if why:
+    if why and not found:
         return ObjectionAnswer(objection, "n/a", (ObjectionEvidence("fact", why),))
     step = headline_step(record)
     find = objection.find_evidence
     own = tuple(find(record, step)) if find is not None else ()
-    evidence = (*_of_findings(objection, record), *own, *_of_checks(objection, record))
+    evidence = (*found, *own, *_of_checks(objection, record))
     open_ = any(each.weight == "unknown" for each in own)
     return ObjectionAnswer(
         objection, standing_of(objection, record, evidence, open_=open_), evidence

@@ -55,7 +55,7 @@ def layout_bytes(plan: Plan) -> dict[str, int]:
 
 
 def bytes_ahead(plan: Plan, ahead: LayoutAhead) -> int:
-    """Return the bytes that all hosts write before the load; at most, without a preflight."""
+    """Return the bytes that all hosts write before the load; an upper bound without a preflight."""
     planned = sum(layout_bytes(plan).values())
     return planned if ahead.missing_bytes is None else min(planned, ahead.missing_bytes)
 

@@ -108,15 +108,13 @@ def change_word(found: Trend, change: ChangePoint) -> tuple[str, str]:
 
 
 def change_runs(found: Trend, change: ChangePoint | None) -> list[Run]:
-    """Return a change as text: ``worse from this run on: -12.3 % (p 0.001)``. Empty without a
+    """Return a change as text: ``worse since this run: -12.3 % (p 0.001)``. Empty without a
     change.
     """
     if change is None:
         return []
     word, role = change_word(found, change)
-    return [
-        (f"{word} from this run on: {(change.ratio - 1) * 100:+.1f} % (p {change.p:.3f})", role)
-    ]
+    return [(f"{word} since this run: {(change.ratio - 1) * 100:+.1f} % (p {change.p:.3f})", role)]
 
 
 def trend_chart(

@@ -143,7 +143,7 @@ def goals(outcome: Outcome, doctored: Sequence[JudgedCase]) -> list[Row]:
             "reached": share_text(sum(named), len(named)),
         },
         {
-            "goal": "the same, with changes too small for any check",
+            "goal": "the same, with those that no check can see, by any check",
             "runs": len(staged) + len(doctored),
             "reached": share_text(
                 sum(staged) + sum(each.named or bool(each.said) for each in doctored),
@@ -269,10 +269,10 @@ def _limited(outcome: Outcome, busy: bool) -> list[tuple[Lie, Played]]:
     runs = [
         (lie, each)
         for lie, played in outcome.items()
-        if lie.bottleneck and not lie.clean
+        if lie.bottleneck and lie.generated and not lie.clean
         for each in played
     ]
-    return [(lie, each) for lie, each in runs if each.is_busy(lie) == busy and not each.failed]
+    return [(lie, each) for lie, each in runs if each.is_busy(lie) == busy]
 
 
 def confusion(outcome: Outcome, busy: bool) -> list[Row]:

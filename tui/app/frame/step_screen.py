@@ -208,7 +208,7 @@ def hint_content(key: str, label: str, table: Mapping[int, int | str]) -> Conten
 
 
 def pressing(key: str) -> Style:
-    """Return the style of a text that presses a key on a click."""
+    """Return a style that makes a click on its text press `key`."""
     return click(f"app.simulate_key('{key_of(key)}')") if key_of(key) else Style()
 
 

@@ -181,7 +181,11 @@ class YamlArea(TextArea):
     def get_component_rich_style(
         self, *names: str, partial: bool = False, default: Style | None = None
     ) -> Style:
-        """Return a style. Overlays such as the selection keep the colours of the text."""
+        """Return a style.
+
+        That of the cursor line and of a matching bracket has no text colour of its own, so that the
+        colours of the YAML show through.
+        """
         over = any(
             name in ("text-area--cursor-line", "text-area--matching-bracket") for name in names
         )

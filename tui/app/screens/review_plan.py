@@ -163,9 +163,9 @@ def matrix(plan: Plan, width: int) -> Iterator[Line]:
 
 
 def commands(plan: Plan, width: int) -> Iterator[Line]:
-    """Yield each distinct command.
+    """Yield each distinct command line, and the options that benchtui adds.
 
-    Commands that differ only in the seed of the job file are shown once.
+    Job files are not compared.
     """
     yield heading("command on each host")
     for argv in dict.fromkeys(tuple(task.argv) for step in plan.steps for task in step.tasks):
@@ -233,7 +233,7 @@ def _more(count: int, where: str) -> Line:
 
 
 def job_lines(task: HostTask) -> list[Line]:
-    """Return a job file with section names bright and option names dim."""
+    """Return a job file in colour: section names accented, option names dim, values bright."""
     return [job_line(line) for line in task.job_file.rstrip().splitlines()]
 
 

@@ -209,7 +209,9 @@ class LenientFile(io.TextIOBase):
 
 
 class TerminalDriver(LinuxDriver):
-    """Draws on stderr, as Textual's own driver does."""
+    """Textual's driver, which draws on stderr, for files that survive a hangup; omits redundant
+    escape sequences.
+    """
 
     def __init__(
         self,

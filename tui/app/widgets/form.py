@@ -442,7 +442,7 @@ class FilterInput(TextInput):
         self.hint = hint
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Return the drawn line, with the mark in the padding at its left and the hint."""
+        """Return the rendered line, with the mark in the left padding and the hint at the right."""
         strips = super().render_lines(crop)
         if crop.x or not strips:
             return strips

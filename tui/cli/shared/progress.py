@@ -160,7 +160,7 @@ class ProgressDisplay:
             self.line(f"{clock(event.t)} {place}  {name}: {why}")
 
     def finding(self, t: float, found: LiveFinding) -> None:
-        """Print a finding once; notes are only in the final result."""
+        """Print a new error or warning; notes are only in the final result."""
         if found.severity != "info":
             from tui.judge.wording import message_of  # few runs have findings
             from tui.view.live_health import of_role

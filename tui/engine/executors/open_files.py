@@ -48,7 +48,8 @@ async def _record(run: TaskRun) -> None:
     session, step = run.session, run.step
     task = next((task for task in step.tasks if task.host == session.name), None)
     names = {posixpath.basename(spec.path) for spec in (task.files if task is not None else ())}
-    if not names or not any(job.stores for job in step.jobs):
+    over_network = not names and workloads.of(step).keeps_command
+    if not (names or over_network) or not any(job.stores for job in step.jobs):
         return
     await asyncio.sleep(AFTER_S)
     ((job_file, job),) = run.files().items()
@@ -60,17 +61,20 @@ async def _record(run: TaskRun) -> None:
         process: [each for each in process.files if posixpath.basename(each[1]) in names]
         for process in found
     }
-    own = {process: files for process, files in known.items() if files}
+    own = {
+        process: files
+        for process, files in known.items()
+        if files or (over_network and process.job_file_sum and job_file in process.words.split())
+    }
     opened = dict.fromkeys(
         OpenFile(step.index, path, flags) for files in own.values() for flags, path in files
     )
     planned = cksum(job.encode())
     commands = dict.fromkeys(_command(run, process, planned) for process in own)
     if own:
-        facts: dict[str, Fact] = {
-            "open_files": _with(session.facts, opened),
-            "load_commands": _with(session.facts, commands),
-        }
+        facts: dict[str, Fact] = {"load_commands": _with(session.facts, commands)}
+        if opened:
+            facts["open_files"] = _with(session.facts, opened)
         session.facts |= facts
         session.journal.append(HostFactsCollected(t=0.0, host=session.name, facts=facts))
 

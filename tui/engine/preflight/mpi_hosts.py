@@ -94,7 +94,7 @@ class Cluster:
 
     @property
     def nodes(self) -> list[int]:
-        """Possible node counts in the program's report, by MPI nodes or by hostnames."""
+        """Node counts that the program may report: the trial's, else hosts or hostnames."""
         return [self.tried.nodes] if self.tried.nodes else sorted({len(self.facts), self.machines})
 
     @property

@@ -39,7 +39,7 @@ LEAVING_S = 10.0  # how long to retry a broken connection at the end
 async def layout(ctx: RunContext, step: Step) -> None:
     """Write files that are missing, short or have holes, on all hosts at once.
 
-    Raises RunRefused if a host fails, RunStopped.
+    Raises RunRefused if a host fails, and RunStopped if the run is stopped.
     """
     wanted = await on_hosts(
         ctx, MISSING_FILES, ctx.taking_part(step), partial(_files_to_write, ctx, step)
@@ -126,13 +126,13 @@ async def _expect_on(ctx: RunContext, session: HostSession, step: Step) -> None:
     one = wrong[0].replace(FILE_NUMBER, "0") if wrong else ""
     if wrong and task.expects == "absent":
         message = (
-            f"{one} exists, but the load must create it; remove such files"
+            f"{one} exists, but the load must create it; remove these files"
             f" first{more('files-there')}"
         )
         session.problem("preflight", "files-there", message)
     elif wrong:
         message = (
-            f"{one} does not exist; create such files first, with the same"
+            f"{one} does not exist; create these files first, with the same"
             f" parameters{more('files-missing')}"
         )
         session.problem("preflight", "files-missing", message)

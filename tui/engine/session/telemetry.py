@@ -1,4 +1,4 @@
-"""Telemetry of a run's hosts: during a step, a small task on each streams samples to the journal.
+"""Telemetry of a run's hosts: a task of each host streams samples to the journal during a step.
 
 Telemetry is optional: its problems never fail the run or delay a load, and are reported once per
 host and step.

@@ -259,9 +259,7 @@ def _sizes(load: Load) -> str:
     if load.files and load.phase.makes_ios and not load.size("size"):
         return "options.size is required: the bytes of each file to read or write"
     if load.flag("direct") and load.phase.makes_ios and load.block % 512:
-        return (
-            f"options.block: {load.block} bytes are not a multiple of 512, as direct I/O requires"
-        )
+        return f"options.block: direct I/O requires a multiple of 512 bytes; found {load.block}"
     if load.files and load.phase.makes_ios:
         blocks = load.size("size") // load.block * len(load.files)
         if blocks < load.threads:

@@ -119,11 +119,11 @@ def _beyond_ends(counted: Sequence[Completions], filled: Sequence[Range]) -> Ite
     low = Span(min(each.low.low for each in counted), min(each.low.high for each in counted))
     high = Span(max(each.high.low for each in counted), max(each.high.high for each in counted))
     first, last = filled[0], filled[-1]
-    for extreme, of in ((low, first), (high, last)):
+    for name, extreme, of in (("lowest", low, first), ("highest", high, last)):
         if extreme.low >= of.top:
-            yield "share-end", extreme.low, of.top
+            yield f"{name}-above", extreme.low, of.top
         elif extreme.high < of.low:
-            yield "share-end", extreme.high, of.low
+            yield f"{name}-below", extreme.high, of.low
 
 
 def of_syncs(levels: Sequence[float], ios: int, syncs: int, digit: float, flying: int) -> float:

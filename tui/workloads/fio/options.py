@@ -123,9 +123,7 @@ class JobOptions(Struct, frozen=True):
 
     @property
     def fileless(self) -> bool:
-        """Whether the engine uses no files of the host, or is loaded from a file, so that it is
-        unknown.
-        """
+        """Whether the engine uses no files on the host, or is an external one, which is unknown."""
         return self.engine in FILELESS_ENGINES or is_external(self.get("ioengine") or "")
 
     @property

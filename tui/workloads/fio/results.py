@@ -77,8 +77,8 @@ class _Entry:
 class Meter:
     """Converts the snapshots of one fio process to samples.
 
-    `ramp`: the load begins with ramp_time, which distinguishes ramp load from a job without
-    latencies.
+    `ramp`: the job sets ramp_time, so I/O without latencies is ramp load; otherwise the job
+    measures no latencies.
     """
 
     def __init__(

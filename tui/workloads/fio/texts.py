@@ -25,10 +25,10 @@ TEXTS = {
         "{told:.3g} % of the I/Os are below a limit according to the latency shares,"
         " {other:.3g} % according to the percentiles"
     ),
-    "share-end": (
-        "the lowest or highest latency is {told:.6g} ns, but the outermost latency share ends at"
-        " {other:.6g} ns"
-    ),
+    "lowest-above": "the lowest latency is {told:.6g} ns, but its range ends at {other:.6g} ns",
+    "lowest-below": "the lowest latency is {told:.6g} ns, but its range begins at {other:.6g} ns",
+    "highest-above": "the highest latency is {told:.6g} ns, but its range ends at {other:.6g} ns",
+    "highest-below": "the highest latency is {told:.6g} ns, but its range begins at {other:.6g} ns",
     "twice": "the same amount is printed as {told:.5g} and as {other:.5g}",
     "group-bytes": "{other:.4g} bytes in the group line, but its jobs add up to {told:.4g}",
     "group-rate": "{other:.4g} bytes/s in the group line, but its jobs give {told:.4g}",

@@ -72,7 +72,8 @@ TERMS = (
     JobTerm("options", "text", "", "IOR's own options, such as -g or '-l random'", "options"),
     JobTerm("program", "text", "ior", "IOR on the hosts: a name on PATH or an absolute path",
         "program"),
-    JobTerm("addresses", "text", "auto", "auto, a network like 10.0.0.0/24, or h1=10.0.0.1",
+    JobTerm("addresses", "text", "auto",
+        "Addresses for MPI: auto, a network such as 10.0.0.0/24, or h1=10.0.0.1",
         "addresses"),
 )  # fmt: skip
 IN_NAME = ("transfer", "block", "ranks")
