@@ -165,6 +165,15 @@ def test_cpu_that_the_hypervisor_took_is_reported() -> None:
     assert said("client-cpu", looked(cpu_busy=10.0, cpu_steal=4.0)) == [("warning", 4.0)]
 
 
+@pytest.mark.parametrize(("measured_s", "told"), [(10.0, False), (20.0, True)])
+def test_during_a_run_stolen_cpu_is_reported_once_the_rest_cannot_make_up_for_it(
+    measured_s: float, told: bool
+) -> None:
+    at = looked(cpu_busy=10.0, cpu_steal=4.0)  # 1 % of 60 s from second 15 on
+    at.steps[0].state, at.steps[0].measured_s = "running", measured_s
+    assert bool(found("client-cpu", at)) is told
+
+
 @pytest.mark.parametrize(("thread", "doubt"), [(70.0, False), (78.0, True)])
 def test_a_thread_that_uses_all_that_the_hypervisor_leaves_it_is_reported(
     thread: float, doubt: bool

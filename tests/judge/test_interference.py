@@ -105,6 +105,15 @@ def test_a_journal_beside_synced_writes_is_not_that_of_others() -> None:
     assert directions(run(synced, {"write": 10 * MB}, moved)) == []
 
 
+@pytest.mark.parametrize(("measured_s", "told"), [(20.0, False), (50.0, True)])
+def test_during_a_run_traffic_is_reported_once_the_rest_cannot_make_up_for_it(
+    measured_s: float, told: bool
+) -> None:
+    at = run(READS, {"read": 100 * MB}, {"dev.sda.rd": 160 * MB, "dev.sda.wr": 0.0})
+    at.steps[0].state, at.steps[0].measured_s = "running", measured_s
+    assert bool(found("other-traffic", at)) is told
+
+
 @pytest.mark.parametrize(
     ("servers", "job", "said"),
     [

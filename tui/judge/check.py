@@ -90,6 +90,18 @@ class StepEvidence(Struct, frozen=True):
         return self.run.limit(name)
 
     @property
+    def passed(self) -> float:
+        """Share of the planned measurement that has passed; 1 if the step is not running.
+
+        A mean times this is the least that the mean over the whole measurement can be. Checks of
+        disturbances, which come and go, use it to report nothing that the result would withdraw.
+        """
+        measured_s, runtime_s = self.record.measured_s, self.step.runtime_s
+        if self.record.state != "running" or not measured_s or not runtime_s:
+            return 1.0
+        return min(measured_s / runtime_s, 1.0)
+
+    @property
     def beside(self) -> list[StepEvidence]:
         """Steps that ran at the same time on other hosts."""
         others = [

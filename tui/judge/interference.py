@@ -133,7 +133,7 @@ def _extra(
             continue
         other = moved - own[name]
         allowed = WRITES * own[name] if name == "write" and own[name] else OTHERS * whole
-        if other > max(allowed, FLOOR):
+        if other * at.passed > max(allowed, FLOOR):
             found.append(
                 clause("above", direction=name, bytes_per_s=other, own_bytes_per_s=own[name])
             )
@@ -176,7 +176,7 @@ def _of_servers(at: StepEvidence) -> Iterator[CheckResult]:
     for name, share in (("read", SERVERS_READ), ("write", SERVERS_WRITE)):
         disks = {host.host: _of_disks(host, COUNTED[name][0]) for host in servers}
         moved = sum(disks.values())
-        if read and moved > max(share * read, FLOOR):
+        if read and moved * at.passed > max(share * read, FLOOR):
             most = max(disks, key=lambda host: disks[host])
             operands: Operands = {"direction": name, "moved_bytes_per_s": moved, "server": most}
             operands["read_bytes_per_s"] = read

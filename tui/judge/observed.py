@@ -275,7 +275,9 @@ def client_cpu(at: StepEvidence) -> Iterator[CheckResult]:
         yield CheckResult("warning", "bound", len(bound), 0, scope, operands)
     most = at.limit("client-cpu.steal")
     stolen = {
-        host.host: share for host in hosts if (share := host.mean_of("cpu.steal") or 0.0) > most
+        host.host: share
+        for host in hosts
+        if (share := host.mean_of("cpu.steal") or 0.0) * at.passed > most
     }
     if stolen:
         worst = max(stolen, key=lambda host: stolen[host])
