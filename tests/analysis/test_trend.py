@@ -75,15 +75,15 @@ def test_each_target_has_a_history_of_its_own_and_unfit_runs_are_counted() -> No
 def test_the_change_is_in_the_table_and_in_the_chart() -> None:
     (found,) = trends_of(history(noisy(1000, 900)), "test/p")
     lines = plain_lines(trend_lines(found, None))
-    (changed,) = [line for line in lines if "from this run on" in line]
-    assert changed.startswith("r008") and "worse from this run on: -" in changed
+    (changed,) = [line for line in lines if "since this run" in line]
+    assert changed.startswith("r008") and "worse since this run: -" in changed
     assert any(MARKS[1] in line for line in plain_lines(trend_chart(found, 80))[1:])
 
 
 def test_of_latencies_more_is_worse() -> None:
     (found,) = trends_of(history(noisy(1000, 1200), unit="ns"), "test/p")
     assert any(
-        "worse from this run on: +" in line for line in plain_lines(trend_lines(found, None))
+        "worse since this run: +" in line for line in plain_lines(trend_lines(found, None))
     )
 
 

@@ -43,7 +43,7 @@ def test_the_block_size_of_a_report_is_that_of_its_direction() -> None:
 LIES = {
     "share": (GROUPS, r"(?<=99\.50th=\[)  45312", "   1944"),
     "share-sum": (GROUPS, r"(?<= 4=)90\.07(?=%)", "80.07"),
-    "share-end": (GROUPS, r"(?<=clat \(nsec\): min=1458, max=)3708\.6k", " 908.6k"),
+    "highest-below": (GROUPS, r"(?<=clat \(nsec\): min=1458, max=)3708\.6k", " 908.6k"),
     "sample-order": (GROUPS, r"(?<=per=99\.62%, avg=)724415\.33", "944415.33"),
     "twice": (GROUPS, r"(?<=BW=710MiB/s \()745(?=MB/s)", "945"),
     "depth-syncs": (GROUPS, r"(?<=total=0,181888,0,)2842", "5684"),
@@ -96,7 +96,7 @@ TERSE_LIES = {
     "group-share": (5 + 38, "12.5%"),
     "sample-order": (5 + 39, "1.0"),
     "share": (5 + 12 + 13, "99.500000%=1"),
-    "share-end": (5 + 9, "999999"),
+    "highest-above": (5 + 9, "999999"),
 }
 
 
