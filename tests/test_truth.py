@@ -23,7 +23,7 @@ from tui.model.record import Finding
 LATE = Lie("late", "", "start-skew", accepted=("short",))
 BOTH = Lie("both", "", "target-full", second="reducible-data", generated=True)
 CLEAN = Lie("clean", "", bottleneck="rate", clean=True)
-DEVICE = Lie("device", "", bottleneck="client-device")
+DEVICE = Lie("device", "", bottleneck="client-device", generated=True)
 
 
 def test_the_page_shows_what_was_played_last() -> None:

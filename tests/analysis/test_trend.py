@@ -82,9 +82,7 @@ def test_the_change_is_in_the_table_and_in_the_chart() -> None:
 
 def test_of_latencies_more_is_worse() -> None:
     (found,) = trends_of(history(noisy(1000, 1200), unit="ns"), "test/p")
-    assert any(
-        "worse since this run: +" in line for line in plain_lines(trend_lines(found, None))
-    )
+    assert any("worse since this run: +" in line for line in plain_lines(trend_lines(found, None)))
 
 
 # -- what was measured otherwise is another history

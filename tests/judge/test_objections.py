@@ -151,7 +151,9 @@ def test_percentiles_are_made_again_from_the_histograms_of_the_hosts() -> None:
 def test_what_a_person_attested_counts_as_it_was_answered() -> None:
     for answer, standing in (("yes", "refuted"), ("no", "partly-stands"), ("unknown", "unknown")):
         said = AttestationRecord(id="caches", question="Are caches off?", answer=answer)
-        run = record(findings=[], checks=["no-flush", "flush-no-op"], checks_not_made={}, attested=[said])
+        run = record(
+            findings=[], checks=["no-flush", "flush-no-op"], checks_not_made={}, attested=[said]
+        )
         assert against(run, "durable").standing == standing
 
 

@@ -105,7 +105,7 @@ def test_searches_with_texts_and_with_codes_are_compared() -> None:
     before, now = sides
     assert before is not None and now is not None
     found = compare_searches([before], [now])
-    assert found.ratio.value is not None and not found.why
+    assert found.ratio.value is not None and found.word == "inconclusive"
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from tests.long.lies.classes import OF_CHECK, PRINCIPLES, kind_of
 from tests.long.lies.doctored.case import JudgedCase
 from tests.long.lies.lie import Lie
 from tests.long.lies.play import BUSY, Played
+from tui.metrics import units
 
 Outcome = Mapping[Lie, Sequence[Played]]
 Row = dict[str, Any]
@@ -164,7 +165,7 @@ def goals(outcome: Outcome, doctored: Sequence[JudgedCase]) -> list[Row]:
         count = taken_back(runs).total()
         rows.append({
             "goal": f"shown live, then withdrawn, {where}: none",
-            "runs": len(runs), "reached": f"{count} findings",
+            "runs": len(runs), "reached": units.plural(count, "finding"),
         })  # fmt: skip
     for busy, where, least in ((False, "undisturbed", 90), (True, "with busy CPUs", 80)):
         limited = [each.is_limited(lie) for lie, each in _limited(outcome, busy)]
