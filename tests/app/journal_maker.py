@@ -28,6 +28,7 @@ from tui.model.event import (
     HostProblem,
     HostResult,
     HostState,
+    HostStateName,
     LatencyResult,
     Message,
     PhaseEnded,
@@ -376,7 +377,8 @@ class RunMaker:
     def fail(self, host: str, code: str, message: str) -> RunMaker:
         """One host breaks."""
         problem = HostProblem(t=self.t, host=host, phase="measure", code=code, message=message)
-        return self.add(problem, HostState(t=self.t, host=host, state="failed", detail=message))
+        state: HostStateName = "lost" if code == "host-lost" else "failed"
+        return self.add(problem, HostState(t=self.t, host=host, state=state, detail=message))
 
     def say(self, text: str, severity: str = "info", host: str | None = None) -> RunMaker:
         """One message."""

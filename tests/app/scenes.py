@@ -12,6 +12,7 @@ import argparse
 import random
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,10 +30,17 @@ from tests.app.journal_maker import (
     real_samples,
 )
 from tests.app.stage import Stage
+from tui.engine.session.task import no_contact_text
+from tui.metrics.histogram import Histogram
+from tui.model.dense import listed
 from tui.model.event import (
+    Buckets,
     HostFactsCollected,
     HostResult,
+    HostState,
+    Latencies,
     Sample,
+    TaskEnded,
     TelemetrySample,
 )
 from tui.model.hostfacts import Fact
@@ -43,6 +51,8 @@ SEED = 7
 # of the rate of all hosts from second to second; of a host in a second
 MEMORY, DRIFT, APART = 0.8, 0.012, 0.006
 AT_REST, STANDING = 1.0, 0.03
+LEASE_S, SILENT_S = 30, 8
+RARE, NEAR = 3, 48  # I/Os in a bucket; buckets
 RUNTIME_S = 180
 BUSY = {
     "cpu.busy": 34.0,
@@ -74,7 +84,7 @@ class Scene(RunMaker):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.chance = random.Random(SEED)
+        self.chance, self.tails = random.Random(SEED), random.Random(SEED)
         real = real_samples(self.stream)[1:-1]  # whole seconds
         self.usual = sum(each.ios for sample in real for each in sample.dirs.values()) / len(real)
 
@@ -91,7 +101,9 @@ class Scene(RunMaker):
                 if host not in silent:
                     dirs = paced(source.dirs, rate / sum(each.ios for each in source.dirs.values()))
                     dirs = {
-                        name: msgspec.structs.replace(part, bytes=part.bytes * self.larger)
+                        name: msgspec.structs.replace(
+                            part, bytes=part.bytes * self.larger, lat=smeared(part.lat, self.tails)
+                        )
                         for name, part in dirs.items()
                     }
                     for name, part in dirs.items():
@@ -123,6 +135,21 @@ class Scene(RunMaker):
     def result(self, host: str, *, final: bool = True) -> HostResult:
         """Return what the seconds of a host add up to; nothing is said of its jobs."""
         return msgspec.structs.replace(super().result(host, final=final), jobs={})
+
+
+def smeared(lat: Latencies, chance: random.Random) -> Buckets:
+    """Return latencies whose rare slow I/Os are in buckets near by: a few real seconds, drawn again
+    and again, have the same few rare latencies.
+    """
+    counts: Counter[int] = Counter()
+    found = listed(lat)
+    middle = found.idx[len(found.idx) // 2] if found.idx else 0
+    for at, count in zip(found.idx, found.n, strict=True):
+        if count > RARE or at < middle + NEAR:
+            counts[at] += count
+        else:
+            counts.update(at - chance.randrange(NEAR) for _ in range(count))
+    return Histogram(counts).buckets
 
 
 def begun(
@@ -165,22 +192,40 @@ def scene(name: str, home: Path, hosts: int = 8, seconds: int = 100, stream: Pat
     maker = begun(home, hosts, stream)
     if name in ("lag", "troubled") and hosts > 2:
         maker.pace[maker.hosts[hosts * 2 // 3]] = 0.25
-    if name in ("stall", "troubled"):
-        stall(maker.measure(seconds // 2), 4)
-        maker.measure(seconds // 4)
-        seconds = seconds // 4 - 4
-    if name not in ("lost", "troubled") or hosts < 2:
-        return maker.measure(seconds)
-    lost, silent = maker.hosts[-1:], maker.hosts[1:2] if name == "troubled" and hosts > 2 else []
     maker.measure(seconds // 2)
-    maker.fail(
-        lost[0],
-        "host-lost",
-        "no answer for 30 s: the connection broke, its load ends with its lease",
+    left = seconds - seconds // 2
+    if name in ("stall", "troubled"):
+        stall(maker, 4)
+        left -= 4
+    if name not in ("lost", "troubled") or hosts < 2:
+        return maker.measure(left)
+    lost, silent = maker.hosts[-1:], maker.hosts[1:2] if name == "troubled" and hosts > 2 else []
+    away_s = max(1, min(LEASE_S, left - 2 * SILENT_S))
+    lose(maker, lost[0], away_s)
+    return maker.measure(left - away_s - SILENT_S, silent=lost).measure(
+        SILENT_S, silent=[*lost, *silent]
     )
-    return maker.measure(seconds - seconds // 2 - 8, silent=lost).measure(
-        8, silent=[*lost, *silent]
+
+
+def lose(maker: Scene, host: str, lease_s: int) -> Scene:
+    """Break the connection to a host, and give it up after a lease."""
+    why = "connection timed out"
+    maker.add(HostState(t=maker.t, host=host, state="connecting", detail=f"connection lost: {why}"))
+    maker.measure(lease_s, silent=[host])
+    end = TaskEnded(
+        t=maker.t,
+        host=host,
+        step=0,
+        phase="measure",
+        exit_code=None,
+        reason="lost",
+        stdout_bytes=0,
+        stderr_bytes=0,
+        collected=False,
     )
+    given_up = HostState(t=maker.t, host=host, state="lost", detail=no_contact_text(lease_s, why))
+    maker.add(given_up, end)
+    return maker
 
 
 def stall(maker: Scene, seconds: int) -> Scene:

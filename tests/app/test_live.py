@@ -119,9 +119,12 @@ async def test_with_one_direction_latency_shows_mean_and_p99(tmp_path: Path) -> 
 
 async def test_a_failed_host_shows_why_instead_of_figures(maker: RunMaker) -> None:
     maker.go().measure(3).fail("weka-02", "no-space", "No space left on device")
-    async with stage(maker) as (app, _):
+    async with stage(maker) as (app, pilot):
         row = next(line for line in app.text_of("#live-hosts").splitlines() if "weka-02" in line)
         assert row == "✗ weka-02  failed: No space left on device"
+        assert "No space" not in app.text_of("#live-messages"), "the row says it"
+        await pilot.press("L")
+        await app.settle(pilot)
         assert "No space left on device" in app.text_of("#live-messages")
 
 

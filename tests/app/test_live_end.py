@@ -324,11 +324,14 @@ async def test_at_the_end_figures_are_of_the_whole_load_and_trends_keep_one_scal
             whole[3],
             whole[5],
         ], "p50, p99, p99.9"
+        await pilot.press("b")
+        await app.settle(pilot)
         trends = {
             row.split()[1]: max(row, key=ord)
             for row in app.text_of("#live-hosts").splitlines()[2:10]
         }
         assert len(trends) == 8 and trends.pop("weka-06") < min(trends.values())
+        await pilot.press("b", "b")
         await pilot.resize_terminal(*SMALL)
         await app.settle(pilot)
         assert "p99 ≤" in app.text_of("#live-hosts"), "the worst of the folded hosts"
@@ -341,6 +344,7 @@ async def test_the_straggler_is_named_above_the_graphs_of_a_finished_run_too(
     write_record(maker.run_dir)
     async with stage(maker, SMALL) as (app, _):
         assert "weka-06 at 25 % of median" in app.text_of("#live-health")
+        assert "INVALID: " in app.text_of("#live-banner"), "the verdict of the record: 20 of 180 s"
 
 
 async def test_the_heat_map_title_has_the_percentiles_of_the_table_during_the_load(

@@ -20,10 +20,12 @@ from tests.app.matrix_maker import line_sweep
 from tests.app.stage import SMALL, WIDE, app_on, settle, stage
 from tui.app.dialogs.findings import FindingsDialog, HostDialog
 from tui.app.widgets.lines import TextPane
+from tui.app.widgets.run_panels import Banner
 from tui.judge import live
 from tui.judge.bottleneck import Kind
 from tui.library.build import write_record
 from tui.model.event import HostFactsCollected, HostState, PhaseStarted, StepStarted
+from tui.text.line import WARN
 from tui.view import live_health
 
 Compare = Callable[..., bool]
@@ -104,16 +106,22 @@ async def test_a_line_says_what_limits_the_run_and_another_the_worst_finding(
     tmp_path: Path,
 ) -> None:
     async with stage(watched(tmp_path)) as (app, _):
-        worst, limited = app.text_of("#live-health").splitlines()
-        assert "limited by  client CPU: weka-01, weka-02, weka-03, weka-04: 97 % busy" in limited
-        assert worst.startswith("! client-cpu") and worst.endswith("f all")
-        assert " warnings" in worst
+        limited = app.text_of("#live-health").splitlines()[0]
+        assert limited.count("client CPU") == 1, "the finding is the bottleneck"
+        assert limited.startswith(
+            "! limited by  client CPU: weka-01, weka-02, weka-03, weka-04: 97"
+        )
+        assert " warnings" in limited and limited.endswith("f all")
+        roles = {text: role for line in app.live.query_one("#live-health", Banner).text
+                 for text, role in line.runs}  # fmt: skip
+        assert roles["client CPU"] == WARN, "the figures do not describe the storage"
 
 
-async def test_a_finding_that_has_no_room_is_cut_after_a_word_of_it(tmp_path: Path) -> None:
+async def test_a_finding_that_has_no_room_loses_its_last_clauses(tmp_path: Path) -> None:
     async with stage(scenes.scene("stall", tmp_path, 8, 60), SMALL) as (app, _):
         said = app.text_of("#live-health")
-        assert re.search(r"! stall  I/O \w+[^…]* for \d+ s at \d+:\d\d[^…]*…", said), said
+        assert re.search(r"! I/O [^…;]* for \d+ of 60 s at \d+:\d\d on all 8 hosts +", said), said
+        assert "…" not in said and said.endswith("f all")
 
 
 async def test_the_line_of_folded_hosts_has_the_median_of_the_column_above_it(
@@ -135,18 +143,12 @@ async def test_a_narrow_screen_shows_finding_and_bottleneck_in_one_line(
 ) -> None:
     async with stage(watched(tmp_path), SMALL) as (app, pilot):
         (line,) = app.text_of("#live-health").splitlines()
-        finding, bottleneck = line.split(" · ")
-        assert finding.startswith("! client-cpu  client CPU may limit") and finding.endswith("…")
-        assert bottleneck.split("  ")[0] == "limited by client CPU"
+        assert line.startswith("! limited by  client CPU  + hosts differ")
         assert line.endswith("f all")
         await pilot.resize_terminal(60, 16)
         await app.settle(pilot)
         (line,) = app.text_of("#live-health").splitlines()
-        assert (
-            line.startswith("! client-cpu  client CPU")
-            and "limited by client CPU" in line
-            and line.endswith("f all")
-        )
+        assert line.startswith("! limited by  client CPU") and line.endswith("f all")
 
 
 def test_every_bottleneck_has_a_word() -> None:
@@ -160,7 +162,7 @@ async def test_the_hosts_that_are_named_are_marked(tmp_path: Path) -> None:
             for line in app.text_of("#live-hosts").splitlines()
             if " weka-" in line
         }
-        assert rows["weka-01"].startswith("! weka-01") and "client-cpu" in rows["weka-01"]
+        assert rows["weka-01"].startswith("! weka-01") and "client CPU" in rows["weka-01"]
         assert rows["weka-06"].startswith("● weka-06")
         assert list(rows)[:4] == ["weka-01", "weka-02", "weka-03", "weka-04"]  # the worst first
 
@@ -191,8 +193,8 @@ async def test_while_a_step_is_prepared_neither_findings_nor_the_cursor_are_of_t
         maker.look_at(host, BUSY)
     async with stage(maker.measure(31)) as (app, pilot):
         assert app.text_of("#live-health").startswith(
-            "! client-cpu"
-        ) and "client-cpu" in app.text_of("#live-hosts")
+            "! limited by  client CPU"
+        ) and "client CPU" in app.text_of("#live-hosts")
         await pilot.press("left", "left")
         assert app.live.look.cursor_s is not None
         maker.looked_at = {}
@@ -205,9 +207,9 @@ async def test_while_a_step_is_prepared_neither_findings_nor_the_cursor_are_of_t
         await app.tick(pilot, maker)
         said = app.text_of("#live-health")
         assert (
-            said.startswith("was  client-cpu")
+            said.startswith("was: client CPU")
             and "limited by" not in said
-            and "client-cpu" not in app.text_of("#live-hosts")
+            and "client CPU" not in app.text_of("#live-hosts")
         )
         maker.start_step(1)
         await app.tick(pilot, maker.measure(5))
@@ -222,12 +224,12 @@ async def test_what_is_over_stays_in_the_line_as_one_that_was(tmp_path: Path) ->
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(1), READS, runtime_s=900.0).begin().go()
     maker.look_at("weka-01", BUSY)
     async with stage(maker.measure(31)) as (app, pilot):
-        assert "! client-cpu" in app.text_of("#live-health")
+        assert "! limited by  client CPU" in app.text_of("#live-health")
         maker.look_at("weka-01", IDLE)
         for _ in range(16):
             maker.measure(30)
             await app.tick(pilot, maker)
-        assert "was  client-cpu" in app.text_of("#live-health")
+        assert "was: client CPU" in app.text_of("#live-health")
         await pilot.press("f")
         await app.settle(pilot)
         assert isinstance(app.screen, FindingsDialog)
@@ -316,11 +318,11 @@ async def test_a_replay_that_goes_back_forgets_what_was_found(tmp_path: Path) ->
     async with stage(maker, replay=1.0) as (app, pilot):
         app.wall += 36
         await app.tick(pilot)
-        assert "client-cpu" in app.text_of("#live-health")
+        assert "client CPU" in app.text_of("#live-health")
         for _ in range(3):
             await pilot.press("left")
             await app.settle(pilot)
-        assert "client-cpu" not in app.text_of("#live-health")
+        assert "client CPU" not in app.text_of("#live-health")
 
 
 async def test_at_the_end_live_says_what_the_record_says(tmp_path: Path) -> None:
@@ -332,7 +334,7 @@ async def test_at_the_end_live_says_what_the_record_says(tmp_path: Path) -> None
         app.wall += 36
         await app.tick(pilot)
         assert (
-            "client-cpu" in app.text_of("#live-health")
+            "client CPU" in app.text_of("#live-health")
             and app.live.found is not None
             and not app.live.found.settled
         )
@@ -340,7 +342,7 @@ async def test_at_the_end_live_says_what_the_record_says(tmp_path: Path) -> None
         await app.tick(pilot)
         shown = {each.finding.id for each in app.live.found.now}
         assert shown == {each.id for each in record.findings} and "client-cpu" not in shown
-        assert not app.text_of("#live-health").startswith(("! client-cpu", " ! client-cpu"))
+        assert "client CPU" not in app.text_of("#live-health")
 
 
 async def settle_on_findings(pilot: Pilot[None]) -> None:

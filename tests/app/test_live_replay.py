@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.app import scenes
 from tests.app.journal_maker import RUN_ID, RunMaker, host_names
 from tests.app.stage import SMALL, stage
 from tui.app.app import leave_on_signal
@@ -30,7 +31,8 @@ async def test_the_header_says_that_this_is_a_replay_and_where_it_is(maker: RunM
         app.wall += 10
         await app.tick(pilot)
         header = app.text_of("#live-header")
-        assert "REPLAY" in header and "1x 0:10 of 0:22" in header and "RUNNING" not in header
+        assert "REPLAY" in header and "1x  0:08 / 1:00" in header and "RUNNING" not in header
+        assert "44 %" in header, "the bar is the position in the replay of 22 s"
         assert "left" not in header, "what was expected then is not what is left of the replay"
 
 
@@ -83,11 +85,11 @@ async def test_space_holds_and_plays(maker: RunMaker) -> None:
         await pilot.press("space")
         app.wall += 100
         await app.tick(pilot)
-        assert "paused 0:05" in app.text_of("#live-header")
+        assert "paused  0:03" in app.text_of("#live-header")
         await pilot.press("space")
         app.wall += 2
         await app.tick(pilot)
-        assert "1x 0:07" in app.text_of("#live-header")
+        assert "1x  0:05" in app.text_of("#live-header")
 
 
 async def test_arrows_seek_ten_seconds_and_the_state_is_that_of_the_moment(maker: RunMaker) -> None:
@@ -97,10 +99,23 @@ async def test_arrows_seek_ten_seconds_and_the_state_is_that_of_the_moment(maker
         at_five = app.live.feed.state.total.ios
         await pilot.press("right")
         await app.settle(pilot)
-        assert "0:15 of" in app.text_of("#live-header") and app.live.feed.state.total.ios > at_five
+        assert "0:13 /" in app.text_of("#live-header") and app.live.feed.state.total.ios > at_five
         await pilot.press("left")
         await app.settle(pilot)
-        assert "0:05 of" in app.text_of("#live-header") and app.live.feed.state.total.ios == at_five
+        assert "0:03 /" in app.text_of("#live-header") and app.live.feed.state.total.ios == at_five
+
+
+async def test_a_replay_that_jumped_shows_the_findings_known_at_that_moment(
+    tmp_path: Path,
+) -> None:
+    maker = scenes.scene("stall", tmp_path, 8, 80).finish()
+    async with stage(maker, SMALL, replay=1.0) as (app, pilot):
+        await pilot.press("space", *["right"] * 5)
+        await app.settle(pilot)
+        assert "I/O" in app.text_of("#live-health") and "no findings" not in app.screen_text()
+        await pilot.press("left", "left")
+        await app.settle(pilot)
+        assert "no findings" in app.text_of("#live-health")
 
 
 async def test_plus_and_minus_step_through_the_speeds(maker: RunMaker) -> None:
@@ -115,7 +130,7 @@ async def test_plus_and_minus_step_through_the_speeds(maker: RunMaker) -> None:
         app.live.hold_timer()
         app.wall += 4
         await app.tick(pilot)
-        assert "0:08 of" in app.text_of("#live-header")
+        assert "0:06 /" in app.text_of("#live-header")
 
 
 async def test_the_fastest_speed_shows_the_end_at_once_and_space_plays_again(

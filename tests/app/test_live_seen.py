@@ -17,7 +17,7 @@ from tests.app.test_matrix_screens import half_way
 from tui.app.frame.step_screen import KeyBar
 from tui.app.screens import live_details, live_watching
 from tui.app.screens.live import LiveScreen
-from tui.app.screens.live_layout import HEADS, Shown, rooms_of
+from tui.app.screens.live_layout import CHART, HEADS, Shown, rooms_of
 from tui.app.widgets.graph import Graph, Layer, Pulse, range_text
 from tui.app.widgets.lines import Lines
 from tui.metrics.buckets import value_to_index
@@ -91,9 +91,15 @@ async def test_who_looks_back_is_told_the_way_to_now(tmp_path: Path) -> None:
         assert (
             bar.render().plain.startswith("[] rewind  Esc now") and "stop" not in bar.render().plain
         )
+        header = app.text_of("#live-header")
+        assert (
+            header.startswith(" AT 0:0") and " ago  now 0:05" in header and "RUNNING" not in header
+        )
+        assert app.text_of("#live-health").startswith("now  "), "it is not of that second"
         await pilot.press("escape")
         await app.settle(pilot)
         assert bar.render().plain.startswith("x stop  Enter host")
+        assert "RUNNING" in app.text_of("#live-header")
 
 
 async def test_at_80x24_two_directions_with_trouble_keep_a_map_that_can_be_read(
@@ -103,12 +109,47 @@ async def test_at_80x24_two_directions_with_trouble_keep_a_map_that_can_be_read(
     async with stage(maker, SMALL) as (app, _):
         heat = app.screen.query_one("#live-heat").size.height
         told = app.text_of("#live-percentiles")
-        assert heat - 2 >= 4, (
-            "rows of the map, beside three hosts that need a look and what was said of them"
-        )
+        assert heat - 2 >= 3, "rows of the map, beside three hosts that need a look"
+        assert app.screen.query_one("#live-figures").size.height
         assert "read" in told and "write" in told and "so far" not in told
     async with stage(maker, WIDE) as (app, _):
         assert app.text_of("#live-percentiles").count("so far") == 2
+
+
+async def test_large_digits_stay_before_messages_and_rows_of_lost_hosts_say_why_once(
+    tmp_path: Path,
+) -> None:
+    async with stage(scenes.scene("troubled", tmp_path, 64, 60), SMALL) as (app, _):
+        assert app.screen.query_one("#live-figures").size.height
+        shown = app.screen_text()
+        assert shown.count("stops by itself") == 1 and "failed" not in shown
+        assert "1 lost" in app.text_of("#live-hosts")
+        assert app.text_of("#live-health").startswith("✗ weka-64 lost at 0:")
+
+
+async def test_hosts_that_are_alike_are_collapsed_before_a_chart_gets_less_than_six_rows(
+    tmp_path: Path,
+) -> None:
+    async with stage(scenes.scene("plain", tmp_path, 8, 20), WIDE) as (app, pilot):
+        assert "hosts within" in app.text_of("#live-hosts")
+        assert app.screen.query_one("#live-iops").size.height >= CHART
+        await pilot.press("b")
+        await app.settle(pilot)
+        assert all(host in app.text_of("#live-hosts") for host in host_names(8))
+
+
+async def test_the_mark_of_sorted_rows_is_on_the_column_that_they_are_sorted_by(
+    tmp_path: Path,
+) -> None:
+    maker = maker_of(tmp_path, 4).begin().go()
+    maker.together = True
+    async with stage(maker.measure(5), WIDE) as (app, pilot):
+        assert "host▾" in app.text_of("#live-hosts")
+        maker.pace = {"weka-03": 0.5}
+        await app.tick(pilot, maker.measure(8))
+        app.live.table.sort_anew()
+        await app.tick(pilot, maker.measure(1))
+        assert "▾" not in app.text_of("#live-hosts"), "first the straggler, then by name"
 
 
 async def test_the_footer_goes_with_the_panel_that_has_all_room(tmp_path: Path) -> None:
@@ -133,7 +174,7 @@ async def test_requests_in_flight_are_next_to_disk_and_network_at_120_columns(
         maker.look_at(host, ALL_TELEMETRY)
     async with stage(maker.measure(6), WIDE) as (app, _):
         titles, first = app.text_of("#live-hosts").splitlines()[1:3]
-        assert {"median▾", "CPU", "NIC", "disk", "flight"} <= {*titles.split()}
+        assert {"host▾", "CPU", "NIC", "disk", "flight"} <= {*titles.split()}
         assert first.split()[titles.split().index("flight") - len(titles.split())] == "31"
 
 
@@ -250,6 +291,8 @@ def test_the_trend_below_tiles_has_the_columns_of_the_heat_map_and_its_range() -
     strip = line[SCALE + 1 :][:columns]
     assert [at for at, mark in enumerate(strip) if mark == "▁"] == [*range(stall[0], stall[1] + 1)]
     assert line.endswith("10.0k–200k")
+    pulse.graphs = [Graph("IOPS", (), (Layer("read", [*values, 5_000.0]),), axis=TimeAxis(0, 101))]
+    assert pulse.build(78, 1)[0].plain.endswith("5.00k–200k"), "of seconds, as the large figure"
 
 
 @pytest.mark.parametrize(

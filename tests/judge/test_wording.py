@@ -15,7 +15,16 @@ from tui.judge import wording
 from tui.judge.catalogue import BY_ID
 from tui.judge.severity import Moot
 from tui.judge.texts.reasons import REASONS
-from tui.judge.wording import CHECKS, TABLES, TEXTS, message_of, reasons_of, text_of
+from tui.judge.wording import (
+    CHECKS,
+    NAMES,
+    TABLES,
+    TEXTS,
+    message_of,
+    name_of,
+    reasons_of,
+    text_of,
+)
 from tui.model.check_names import FORMER_REASONS
 from tui.model.event import Contradiction
 from tui.model.operands import clause, likeness
@@ -143,3 +152,8 @@ def test_damaged_operands_do_not_stop_a_reader(operands: dict[str, Any]) -> None
 def test_contradictions_of_one_step_that_are_nearly_alike_are_all_told() -> None:
     near = [Contradiction("bytes", 1_000_001.0, 4.0), Contradiction("bytes", 1_000_002.0, 4.0)]
     assert [each.measured for each in look(imported(*near, near[0]))] == [1_000_001.0, 1_000_002.0]
+
+
+def test_names_in_words_are_those_of_checks() -> None:
+    assert set(NAMES) <= set(BY_ID)
+    assert name_of("steady-state") == "not steady" and name_of("clock-step") == "clock step"

@@ -49,7 +49,7 @@ def test_a_host_that_was_frozen_is_a_finding_with_its_seconds(tmp_path: Path) ->
 def test_when_all_hosts_stood_still_at_once_comes_before_which(tmp_path: Path) -> None:
     finding = only(record_of(tmp_path, frozen("h1", 18.5), frozen("h2", 18.5)), "stall")
     message = message_of(finding)
-    assert re.match(r"I/O stalled for \d+ s at 0:10 on all 2 hosts \(of 35 s\);", message)
+    assert re.match(r"I/O stalled for \d+ of 35 s at 0:10 on all 2 hosts;", message)
 
 
 def silent(host: str, silent_s: int) -> list[AnyEvent]:

@@ -317,7 +317,7 @@ def _drop(run: RunState, host: str, measurement: Measurement) -> None:
     measurement.dropped[host] = end_t
     count = len(run.beside.hosts_of(measurement.step)) or len(run.armed) or len(run.hosts)
     text = loss_text(count - len(measurement.dropped), count, end_t - start_t, [host])
-    run.messages.say(run.t, "warning", None, text)
+    run.messages.say(run.t, "warning", host, text)
 
 
 @HANDLERS.on(Sample)

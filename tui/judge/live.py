@@ -117,6 +117,7 @@ class LiveFindings:
         self._known: dict[Key, LiveFinding] = {}
         self.steps: dict[int, LiveStep] = {}
         self._next_t = float("-inf")
+        self._at_once = False  # the next look reports what it finds, without another one
         self._others = [
             StepRecord(index=step.index, name=step.name, state="missing") for step in plan.steps
         ]
@@ -179,6 +180,13 @@ class LiveFindings:
             )
             known.finding, known.ended_t, known.reported = finding, None, True
 
+    def look_at_once(self) -> None:
+        """Make the next look due, and have it report what it finds over `SETTLED_S` or more, as the
+        first look at a step does.
+        """
+        if not self.settled:
+            self._next_t, self._at_once = float("-inf"), True
+
     def update(self, state: RunState, now_t: float) -> list[LiveFinding]:
         """Run the checks if they are due; return findings that are new or have become worse."""
         return exhaust(self.update_in_slices(state, now_t))
@@ -232,8 +240,9 @@ class LiveFindings:
                     if each.live and each.of_step
                 }
             )
-            sure = index in entered and (record.measured_s or 0.0) >= SETTLED_S
+            sure = (index in entered or self._at_once) and (record.measured_s or 0.0) >= SETTLED_S
             new += self._update(made, now_t, step=index, sure=sure)
+        self._at_once = False
 
     def _evidence(self, state: RunState) -> RunEvidence:
         steps = list(self._others)

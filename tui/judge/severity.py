@@ -53,6 +53,8 @@ class Moot(StrEnum):
 
 
 WEIGHTS = ("error", "warning", "info")
+# bottlenecks outside of the storage, which a figure then does not describe
+OUTSIDE_STORAGE = ("rate", "client-cpu", "network", "client-device")
 SUBMISSION_SHARE = 0.1  # of the whole latency
 
 

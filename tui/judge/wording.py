@@ -21,6 +21,7 @@ from tui.judge.texts.proof import PROOF, result
 from tui.judge.texts.reasons import REASONS
 from tui.model.operands import Clause, is_clause
 from tui.text.form import Text, text_by_code, worded_from
+from tui.text.names import names_of
 from tui.text.search_texts import SEARCH
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from tui.model.figure_record import CodedText
     from tui.model.record import Finding
-    from tui.model.step_record import ProofRecord
+    from tui.model.step_record import BottleneckRecord, ProofRecord
 
     class Found(Protocol):
         """A finding of a record, or its summary."""
@@ -67,6 +68,29 @@ CHECKS: Mapping[str, Mapping[str, Text]] = {
 }
 
 
+# what a finding says in a word or two, where its id does not
+NAMES: Mapping[str, str] = {
+    "above-depth": "above queue depth",
+    "client-cpu": "client CPU",
+    "cpu-frequency": "CPU frequency",
+    "direct-io": "direct I/O",
+    "few-samples": "few samples",
+    "flush-no-op": "flush without effect",
+    "host-differences": "hosts differ",
+    "host-loss": "host lost",
+    "io-limit": "I/O limit",
+    "missing-samples": "samples missing",
+    "never-together": "no common window",
+    "no-flush": "not flushed",
+    "precondition": "not preconditioned",
+    "runtime": "short runtime",
+    "short": "ended early",
+    "slat": "submission wait",
+    "steady-state": "not steady",
+    "warm-up": "includes warm-up",
+}
+
+
 TABLES = (
     observed.OBSERVED["client-cpu"],
     observed.OBSERVED["network"],
@@ -86,11 +110,27 @@ def message_of(found: Found) -> str:
     return text_of(found.id, found.code, found.operands)
 
 
+def name_of(check: str) -> str:
+    """Return what a finding of a check says, in a word or two: ``not steady``, ``straggler``."""
+    return NAMES.get(check, check.replace("-", " "))
+
+
 def worded(told: CodedText | Clause | str) -> str:
     """Return the text for a code in a record. Older records store the text itself; return it
     unchanged.
     """
     return worded_from(TEXTS, told)
+
+
+def bottleneck_text(bottleneck: BottleneckRecord, hosts: int) -> str:
+    """Return the text of a bottleneck, with ``all 6 hosts`` for the names of all `hosts` of a run
+    if some of them would be left out.
+    """
+    text = worded(bottleneck.text)
+    operands = {} if isinstance(bottleneck.text, str) else bottleneck.text.operands
+    names = [each[0] for each in operands.get("hosts", ()) if isinstance(each, list | tuple)]
+    named = names_of(names) if len(names) == hosts else ""
+    return text if named in ("", ", ".join(names)) else text.replace(named, f"all {hosts} hosts", 1)
 
 
 def proof_text(proof: ProofRecord) -> str:

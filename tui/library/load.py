@@ -17,20 +17,41 @@ from tui.model.problem import BenchtuiError, Problem
 from tui.model.record import Finding, LeftOutRecord, RunRecord, parse_record
 from tui.model.rundir import RECORD_FILE
 from tui.model.search_record import SearchRecord
+from tui.model.step_record import BottleneckRecord
 from tui.text.search import headline_text
 
 
-class _RecordFindingsOnly(msgspec.Struct):
+class _Bottleneck(msgspec.Struct):
+    bottleneck: dict[str, Any] | None = None
+
+
+class _Judgement(msgspec.Struct):
+    verdict: str | None = None
     findings: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    steps: list[_Bottleneck] = msgspec.field(default_factory=list)
 
 
-_judged_decoder = PlainDecoder(_RecordFindingsOnly)
+_judged_decoder = PlainDecoder(_Judgement)
 
 
-def kept_findings(run_dir: Path) -> list[Finding] | None:
-    """Return the findings in run.json without parsing the rest; None if it cannot be read."""
+class KeptVerdict(msgspec.Struct, frozen=True):
+    """What a record says about its run: verdict, findings, and the bottleneck of its only step."""
+
+    verdict: str | None
+    findings: list[Finding]
+    bottleneck: BottleneckRecord | None
+
+
+def kept_verdict(run_dir: Path) -> KeptVerdict | None:
+    """Return the verdict in run.json without parsing the rest; None if it cannot be read."""
     try:
-        return parse_findings(read_file(run_dir / RECORD_FILE))
+        found = _judged_decoder.decode(read_file(run_dir / RECORD_FILE))
+        limits = [each.bottleneck for each in found.steps]
+        return KeptVerdict(
+            found.verdict,
+            [Finding.model_validate(each) for each in found.findings],
+            BottleneckRecord.model_validate(limits[0]) if len(limits) == 1 and limits[0] else None,
+        )
     except (OSError, ValueError):
         return None
 
@@ -122,11 +143,6 @@ def _word_step(step: dict[str, Any]) -> None:
     step["coverage_text"] = step.get("coverage_text") or coverage_text(covered)
     if step.get("metadata"):
         step["metadata"] |= meanings(MetadataRecord.model_validate(step["metadata"]))
-
-
-def parse_findings(record: bytes) -> list[Finding]:
-    """Parse the findings of a JSON record. Raises ValueError."""
-    return [Finding.model_validate(each) for each in _judged_decoder.decode(record).findings]
 
 
 def record_so_far(run_dir: Path) -> RunRecord:

@@ -71,6 +71,7 @@ class Identities(Struct):
 
 Answer = Literal["yes", "no", "unknown"]
 PLAN_SCHEMA = "benchtui.plan/1"
+OVERTIME_S = 60.0  # how long a host may exceed the plan before the engine ends its load
 
 
 # in a path: any number from 0, so that one path stands for many files

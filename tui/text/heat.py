@@ -287,19 +287,19 @@ def _round_values(digits: Sequence[int], least: float, end: float) -> Iterator[f
 def _cell(
     weights: Mapping[int, int], line: float | None, row: int, role: str, look: Look, *, here: bool
 ) -> Run:
-    """Return one cell: the percentile line through it, the cursor, or the shade."""
+    """Return one cell: the cursor, the percentile line through it, or the shade."""
     if look == "solid":
         upper, lower = weights.get(2 * row + 1), weights.get(2 * row)
         if line is None and not here:
             return _halves(role, upper, lower)
         most = max((each for each in (upper, lower) if each is not None), default=None)
-        mark, own = (MARKS[line][0], "bright") if line is not None else ("│", "accent")
+        mark, own = ("│", "accent") if here or line is None else (MARKS[line][0], "bright")
         return mark, f"{own}/{_shade(role, most)}" if most is not None else own
     weight, plain = weights.get(row), look == "ascii"
-    if line is not None:
-        return MARKS[line][plain], "bright"
     if here:
         return "│", "accent"
+    if line is not None:
+        return MARKS[line][plain], "bright"
     return (" ", TEXT) if weight is None else ((RAMP if plain else SHADES)[weight], role)
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from tui.journal.state import RunState, silent_hosts_text, waiting_text
 from tui.judge.chance import steady_limits
-from tui.judge.wording import message_of, worded
+from tui.judge.severity import OUTSIDE_STORAGE
+from tui.judge.wording import bottleneck_text, message_of, name_of
 from tui.metrics import units
 from tui.metrics.figures import HostSpread
 from tui.metrics.steady import ROUND_S, ROUNDS, SteadyWindow, window_across
 from tui.metrics.units import plural
 from tui.model.plain import some
+from tui.model.plan import OVERTIME_S
 from tui.record.progress import FIRST_S
 from tui.text.line import (
     BAD,
@@ -35,13 +37,14 @@ from tui.view.step_notes import found_text
 if TYPE_CHECKING:
     from tui.judge.live import LiveFinding, LiveFindings
     from tui.model.plan import Plan
+    from tui.model.step_record import BottleneckRecord
 
 GAP: Run = ("  ·  ", LABEL)
 NARROW: Run = (" · ", LABEL)
-STRAGGLERS, LOST = "straggler", "host-loss"
+STRAGGLERS, LOST, UNSTEADY = "straggler", "host-loss", "steady-state"
 MOST_MARKED = 0.75  # of the hosts
 LEAST_TREND = 0.005  # less is shown as none
-LEAST_FINDING, MOST_OTHERS = 24, 36  # cells: of the finding, of all else
+CLAUSES = ("; ", " (")  # where a finding is shortened first: advice, then details
 BOTTLENECKS = {  # by kind, where there is no room for the evidence: in full, and shorter
     "rate": "offered rate",
     "client-cpu": "client CPU",
@@ -52,6 +55,12 @@ BOTTLENECKS = {  # by kind, where there is no room for the evidence: in full, an
     "storage": "storage (not clients)",
 }
 SHORTEST = {"storage": "likely storage-bound"}  # as far as the clients can tell
+# by kind of bottleneck: check and code of the finding with the same evidence
+FOUND_AS = {
+    "client-cpu": ("client-cpu", "bound"),
+    "network": ("network", "full"),
+    "client-device": ("io-limit", "reached"),
+}
 
 
 class HealthText(NamedTuple):
@@ -65,6 +74,14 @@ class HealthText(NamedTuple):
 NO_TEXT = HealthText([], [], [])
 
 
+class Worst(NamedTuple):
+    """The worst problem as text, the checks that it covers, and its finding if it is one."""
+
+    runs: list[Run]
+    checks: tuple[str, ...] = ()
+    finding: LiveFinding | None = None
+
+
 def health(
     found: LiveFindings | None,
     state: RunState,
@@ -76,89 +93,126 @@ def health(
 ) -> list[Line]:
     """Return the worst finding, then steadiness and bottleneck.
 
-    They are on one line if they fit, otherwise on up to `lines`. Empty if there is no load to
-    judge and nothing was found.
+    They are on one line if they fit, otherwise on up to `lines`. A finding that is the bottleneck
+    is told once. Empty if there is no load to judge and nothing was found.
     """
     told = found is not None and (found.now or found.was)
     if not (is_loaded(state) or told or (state.ended and hosts.stragglers)):
         return []
     waiting = _waiting(state)
-    first = worst(found, state, hosts, planned_of(state, plan), waiting)
-    counts, others = counts_of(found), other_ids(found, first, lost=bool(_gone(state)))
+    problem = worst(found, state, hosts, planned_of(state, plan), waiting)
     steady, bottleneck = steadiness(state, plan), bottleneck_runs(found, state, plan)
     if waiting or _is_too_short(planned_of(state, plan)):
         # the load of all hosts together is over, or ends before there is anything to judge
         steady = bottleneck = NO_TEXT
+    limit = _limiting(found, state) if bottleneck is not NO_TEXT else None
+    first, covered = problem.runs, {*problem.checks}
+    covered |= {UNSTEADY} if steady is not NO_TEXT and steady.brief[0][1] == WARN else set()
+    if limit is not None:
+        covered.add(limit.finding.id)
+        if limit is problem.finding and not limit.role:
+            first, bottleneck = [("! ", WARN), *bottleneck.whole], NO_TEXT
+    counts, others = counts_of(found), other_names(found, covered)
     rest = _after(steady.whole, bottleneck.whole)
     spare = width - 2 - width_of_runs([*first, *counts])
     if width_of_runs(rest) <= spare:
         more = named(others, spare - width_of_runs(rest))
         return [_line([*first, *more, *rest], counts, width)]
     if lines < 2:
-        return [_in_short(first, steady, bottleneck, counts, width)]
+        return [_in_short(first, others, steady, bottleneck, counts, width)]
     top = _line(with_others(first, others, spare + width_of_runs(first)), counts, width)
     return [top, *([_line(rest[1:], [], width)] if rest else [])]
 
 
-def other_ids(found: LiveFindings | None, first: list[Run], *, lost: bool) -> list[str]:
-    """Return the ids of current findings not named in `first`.
+def _limiting(found: LiveFindings | None, state: RunState) -> LiveFinding | None:
+    """Return the finding with the evidence of the current step's bottleneck; None without one."""
+    bottleneck = found.bottlenecks.get(state.step or 0) if found is not None else None
+    if found is None or bottleneck is None:
+        return None
+    same = FOUND_AS.get(bottleneck.kind)
+    return next(
+        (
+            each
+            for each in found.now
+            if (each.finding.id, each.finding.code) == same and each.step in (None, state.step)
+        ),
+        None,
+    )
 
-    `lost`: `first` names the hosts that were lost.
-    """
-    words = " ".join(text for text, _ in first).split() + [LOST] * lost
+
+def other_names(found: LiveFindings | None, covered: Collection[str]) -> list[str]:
+    """Return in words the current findings of checks that are not `covered`."""
     ids = dict.fromkeys(each.finding.id for each in found.now) if found is not None else {}
-    return [each for each in ids if each not in words]
+    return [name_of(each) for each in ids if each not in covered]
 
 
-def named(ids: list[str], room: int) -> list[Run]:
-    """Return as many ids as fit, and the number left out: ``+ stall, 2 more``."""
-    for count in range(len(ids), 0, -1):
-        left = len(ids) - count
-        text = ", ".join([*ids[:count], *([f"{left} more"] if left else [])])
+def named(names: list[str], room: int) -> list[Run]:
+    """Return as many names as fit, and the number left out: ``+ stall, 2 more``."""
+    for count in range(len(names), 0, -1):
+        left = len(names) - count
+        text = ", ".join([*names[:count], *([f"{left} more"] if left else [])])
         if len(text) + 4 <= room:
             return [("  + ", LABEL), (text, TEXT)]
     return []
 
 
 def with_others(first: list[Run], others: list[str], room: int) -> list[Run]:
-    """Return a finding followed by the ids of other findings.
+    """Return a finding followed by the names of other findings.
 
-    Its last clauses are dropped if the ids need the room.
+    Its last clauses are dropped if the names need the room.
     """
-    *kept, (text, role) = first
-    for each in (text, text.partition(";")[0]):
-        found: list[Run] = [*kept, (each, role)]
-        if more := named(others, room - width_of_runs(found)):
-            return [*found, *more]
+    for each in _versions(first):
+        if more := named(others, room - width_of_runs(each)):
+            return [*each, *more]
     return first
 
 
-def _in_short(
-    first: list[Run], steady: HealthText, bottleneck: HealthText, counts: list[Run], width: int
-) -> Line:
-    """Return finding, steadiness and bottleneck on one line.
+def _versions(first: list[Run]) -> list[list[Run]]:
+    """Return a finding in full, then shorter and shorter, without its last clauses or evidence."""
+    found = [first]
+    for clause in CLAUSES:
+        *kept, (text, role) = found[-1]
+        for _ in range(text.count(clause)):
+            text = text.rpartition(clause)[0]
+            found.append([*kept, (text, role)])
+    *kept, (text, _) = found[-1]
+    return [*found, kept] if text.startswith(": ") else found
 
-    If there is no room, evidence and counts are left out first, then steadiness and the bottleneck
-    if the finding would be shortened too much.
+
+def _in_short(
+    first: list[Run],
+    others: list[str],
+    steady: HealthText,
+    bottleneck: HealthText,
+    counts: list[Run],
+    width: int,
+) -> Line:
+    """Return finding, other findings, steadiness and bottleneck on one line.
+
+    If there is no room, evidence and counts are left out first, then steadiness, the last clauses
+    of the finding, and the bottleneck. Names of other findings go before steadiness and bottleneck.
     """
     key = counts[-2:]
-    for right in (counts, key):
-        for each, limit in (
-            (steady.whole, bottleneck.brief),
-            (steady.brief, bottleneck.brief),
-            (steady.whole, bottleneck.briefest),
-            (steady.brief, bottleneck.briefest),
-        ):
-            rest = _after(each, limit)
-            if width_of_runs([*first, *rest, *right]) + 2 <= width:
-                return _line([*first, *rest], right, width)
-    least = min(width_of_runs(first), max(LEAST_FINDING, width - MOST_OTHERS))
-    shorter = (
-        _after(steady.brief, bottleneck.briefest, gap=NARROW),
-        _after(bottleneck.briefest, gap=NARROW),
+    for parts in ((steady.brief, bottleneck.briefest), (bottleneck.briefest,), ()):
+        rest = [*named(others, width), *_after(*parts, gap=NARROW)]
+        for each in _versions(first)[:2] if others else ():
+            if width_of_runs([*each, *rest, *key]) + 2 <= width:
+                return _line([*each, *rest], key, width)
+    wide = (
+        (steady.whole, bottleneck.brief),
+        (steady.brief, bottleneck.brief),
+        (steady.whole, bottleneck.briefest),
+        (steady.brief, bottleneck.briefest),
     )
-    rest = next((each for each in shorter if width_of_runs([*each, *key]) + 2 + least <= width), [])
-    return _line([*_cut(first, width - width_of_runs([*rest, *key]) - 2), *rest], key, width)
+    whole = [(first, _after(*parts), right) for right in (counts, key) for parts in wide]
+    narrow = ((steady.brief, bottleneck.briefest), (bottleneck.briefest,), (steady.brief,), ())
+    shorter = [
+        (each, _after(*parts, gap=NARROW), key) for parts in narrow for each in _versions(first)
+    ]
+    for each, rest, right in (*whole, *shorter):
+        if width_of_runs([*each, *rest, *right]) + 2 <= width:
+            return _line([*each, *rest], right, width)
+    return _line(_versions(first)[-1], key, width)
 
 
 def _after(*parts: list[Run], gap: Run = GAP) -> list[Run]:
@@ -190,7 +244,7 @@ def worst(
     hosts: HostSpread,
     planned_s: float | None,
     waiting: list[Run],
-) -> list[Run]:
+) -> Worst:
     """Return the worst current problem; without one, the latest past problem, or that none is
     known.
 
@@ -201,22 +255,24 @@ def worst(
     errors = [each for each in now if each.severity == "error"]
     silent = _silent(state)
     for said in (
-        waiting if silent else [],
-        _gone(state),
+        Worst(waiting if silent else []),
+        Worst(_gone(state), (LOST,)),
         _finding(errors),
-        _lagging(now, hosts),
-        silent,
+        Worst(_lagging(hosts), (STRAGGLERS,)),
+        Worst(silent),
         _finding(now),
-        waiting,
+        Worst(waiting),
     ):
-        if said:
+        if said.runs:
             return said
     if found is not None and found.was:
         each = found.was[0]
-        return [
-            ("was  ", LABEL),
-            (f"{each.finding.id}  {of_role(each.role, message_of(each.finding))}", LABEL),
-        ]
+        return Worst([("was: ", LABEL), (of_role(each.role, message_of(each.finding)), LABEL)])
+    return Worst(_nothing(found, planned_s))
+
+
+def _nothing(found: LiveFindings | None, planned_s: float | None) -> list[Run]:
+    """Return that nothing was found, or when it will be known."""
     count = len(found.made) if found is not None else 0
     if count:
         return [("✓ ", GOOD), (f"no findings, {plural(count, 'check')}", LABEL)]
@@ -231,21 +287,28 @@ def _is_too_short(planned_s: float | None) -> bool:
 
 
 def _gone(state: RunState) -> list[Run]:
-    gone = [host.name for host in state.hosts.values() if host.state in BROKEN]
+    """Return which hosts are lost, since when, and how many are left; empty after the run."""
+    gone = [host for host in state.hosts.values() if host.state in BROKEN]
     if not gone or state.ended:
         return []
-    lost = f"✗ {len(gone)} of {plural(len(state.hosts), 'host')} lost"
-    return [(lost, BAD), (f": {some(gone, 3)}", BRIGHT)]
+    words = " or ".join(dict.fromkeys(host.state for host in gone))
+    if len(gone) > 1:
+        lost = f"✗ {len(gone)} of {plural(len(state.hosts), 'host')} {words}"
+        return [(lost, BAD), (f": {some([host.name for host in gone], 3)}", BRIGHT)]
+    (name,) = (host.name for host in gone)
+    until_t = state.current.dropped.get(name)
+    when = f" at {units.clock(until_t - state.current.started_t)}" if until_t is not None else ""
+    left = f", {len(state.hosts) - 1} of {plural(len(state.hosts), 'host')} left"
+    return [(f"✗ {name} {words}", BAD), (when + left, BRIGHT)]
 
 
-def _lagging(now: list[LiveFinding], hosts: HostSpread) -> list[Run]:
+def _lagging(hosts: HostSpread) -> list[Run]:
     slow = hosts.stragglers
     if not slow:
         return []
-    known = [each.finding.id for each in now if each.finding.id == STRAGGLERS][:1]
     what = f"{slow[0]} {lag_text(hosts, slow[0])}"
     others = f", {plural(len(slow) - 1, 'more straggler')}" if len(slow) > 1 else ""
-    return [("▼ ", BAD), *((f"{each}  ", BAD) for each in known), (what + others, BRIGHT)]
+    return [("▼ straggler  ", BAD), (what + others, BRIGHT)]
 
 
 def _silent(state: RunState) -> list[Run]:
@@ -254,18 +317,26 @@ def _silent(state: RunState) -> list[Run]:
 
 
 def _waiting(state: RunState) -> list[Run]:
-    text = waiting_text(state.hosts.values(), state.clock.now)
-    return [("! ", WARN), (text, BRIGHT)] if text and not state.ended else []
-
-
-def _finding(found: list[LiveFinding]) -> list[Run]:
-    if not found:
+    """Return the hosts that the end of the load waits for, how long, and what happens then."""
+    hosts, now = state.hosts.values(), state.clock.now
+    text = waiting_text(hosts, now)
+    if not text or state.ended:
         return []
+    if state.phase == "measure" and state.phase_expected_s:
+        left_s = state.phase_started_t + state.phase_expected_s + OVERTIME_S - now
+        silent = any(host.activity(now) == "silent" for host in hosts)
+        kept = sum(host.activity(now) not in ("silent", *BROKEN) for host in hosts)
+        text += f"; {'gives up' if silent else 'stops the load'} in {units.clock(max(0.0, left_s))}"
+        text += f"; then collects {kept} of {len(hosts)}"
+    return [("! ", WARN), (text, BRIGHT)]
+
+
+def _finding(found: list[LiveFinding]) -> Worst:
+    if not found:
+        return Worst([])
     sign, role = SEVERITY_MARKS[found[0].severity]
-    return [
-        (f"{sign} {found[0].finding.id}  ", role),
-        (of_role(found[0].role, message_of(found[0].finding)), BRIGHT),
-    ]
+    text = of_role(found[0].role, message_of(found[0].finding))
+    return Worst([(f"{sign} ", role), (text, BRIGHT)], (found[0].finding.id,), found[0])
 
 
 def steadiness(state: RunState, plan: Plan | None) -> HealthText:
@@ -320,18 +391,25 @@ def bottleneck_runs(found: LiveFindings | None, state: RunState, plan: Plan | No
     """
     if not is_loaded(state):
         return NO_TEXT
-    label: Run = ("limited by  ", LABEL)
     bottleneck = found.bottlenecks.get(state.step or 0) if found is not None else None
     if bottleneck is not None:
-        what, colon, evidence = worded(bottleneck.text).partition(":")
-        brief: list[Run] = [("limited by ", LABEL), (BOTTLENECKS[bottleneck.kind], VALUE)]
-        shortest = SHORTEST.get(bottleneck.kind)
-        briefest: list[Run] = [(shortest, VALUE)] if shortest is not None else brief
-        return HealthText([label, (what, VALUE), (colon + evidence, TEXT)], brief, briefest)
+        return limited_by(bottleneck, len(state.hosts))
     looked = any(host.end_t for host in state.at_step(state.step or 0).telemetry.values())
     why = "not yet known" if looked else "unknown: no telemetry"
     why = why if plan is not None else "unknown: no plan"
     return _unknown(f"bottleneck {why}", "bottleneck unknown")
+
+
+def limited_by(bottleneck: BottleneckRecord, hosts: int) -> HealthText:
+    """Return a bottleneck of `hosts`; as a warning if the figure is then not the storage's."""
+    what, colon, evidence = bottleneck_text(bottleneck, hosts).partition(":")
+    usual = TEXT if bottleneck.kind == "storage" else VALUE
+    role = WARN if bottleneck.kind in OUTSIDE_STORAGE else usual
+    brief: list[Run] = [("limited by ", LABEL), (BOTTLENECKS[bottleneck.kind], role)]
+    shortest = SHORTEST.get(bottleneck.kind)
+    briefest: list[Run] = [(shortest, role)] if shortest is not None else brief
+    whole: list[Run] = [("limited by  ", LABEL), (what, role), (colon + evidence, TEXT)]
+    return HealthText(whole, brief, briefest)
 
 
 def counts_of(found: LiveFindings | None) -> list[Run]:
@@ -362,7 +440,7 @@ def _cut(runs: list[Run], width: int) -> list[Run]:
 
 
 def marks(found: LiveFindings | None, count: int) -> Mapping[str, Run]:
-    """Return, by host, the checks with findings about it, in the role of the worst finding.
+    """Return, by host, what the findings about it say in words, in the role of the worst one.
 
     Findings that nearly all of the `count` hosts share are left out: they are about the run.
     """
@@ -382,7 +460,7 @@ def marks(found: LiveFindings | None, count: int) -> Mapping[str, Run]:
         for host, findings in by_host.items()
     }
     return {
-        host: (" ".join(ids[host]), SEVERITY_MARKS[findings[0].severity][1])
+        host: (", ".join(map(name_of, ids[host])), SEVERITY_MARKS[findings[0].severity][1])
         for host, findings in by_host.items()
     }
 

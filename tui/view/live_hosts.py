@@ -153,13 +153,26 @@ class HostLevels:
             self._medians[column] = median(known) if known else None
         usual = median([each for each in self._medians if each is not None] or [0.0])
         begun = {name: _first_column(rates) for name, rates in self._rates.items()}
+        # samples for the newest columns may still arrive, but not from a host that is silent before
+        count = len(self.levels)
+        newest = next(
+            (at for at in range(count) if axis.cell(at, count)[0] >= end_s - SURE_S), count
+        )
+        quiet = {
+            name
+            for name, rates in self._rates.items()
+            if newest and all(rate is None for rate in rates[newest - 1 :])
+        }
         for column in columns:
             middle = self._medians[column]
-            sure = axis.cell(column, len(self.levels))[0] < end_s - SURE_S
+            sure = column < newest
             for place, name in enumerate(self.names):
                 rate = self._rates[name][column] if name in self._rates else None
                 silent = (
-                    sure and middle is not None and name in self._rates and begun[name] <= column
+                    (sure or name in quiet)
+                    and middle is not None
+                    and name in self._rates
+                    and begun[name] <= column
                 )
                 level = (
                     NOTHING if rate is not None or not silent or hosts[name].load_ended else STALLED
@@ -188,6 +201,13 @@ class HostLevels:
         return bool(behind) and (
             apart(behind) >= max(NOTABLE, known * FOR_LONG) or apart(still) > 0
         )
+
+    @property
+    def worst(self) -> StripRow | None:
+        """The row of the slowest host; None without hosts."""
+        behind = self._behind()
+        place = max(range(len(self.names)), key=lambda each: behind[each], default=None)
+        return self._row(place, place + 1, behind) if place is not None and behind else None
 
     def worst_first(self) -> list[StripRow]:
         """Return one row per host: slow hosts first, the slowest on top."""
@@ -278,6 +298,17 @@ def level_of(rate: float, middle: float, usual: float) -> int:
 def _first_column(rates: Sequence[float | None]) -> int:
     """Return the column of a host's first I/O; 0 if it did none."""
     return next((column for column, rate in enumerate(rates) if rate is not None), 0)
+
+
+def pace_text(host: HostView, now: float, spread: HostSpread) -> str:
+    """Return how fast a host is now, in few cells: ``at 25 %`` of the median, ``silent``, ``lost``.
+
+    Empty if unknown.
+    """
+    if host.state in BROKEN or host.stale_s(now) is not None:
+        return state_text(host, now)
+    behind = spread.shares.get(host.name)
+    return "" if behind is None else f"at {share(max(0.0, 1 + behind))}"
 
 
 def lag_text(spread: HostSpread, host: str) -> str:

@@ -49,7 +49,13 @@ class Marks:
             for each in quiet
             if each.last_sample_t
         ]
-        return (*marks, *(TimeMark(int(t), "✗", BAD, "host lost") for t in lost.values()))
+        return (
+            *marks,
+            *(
+                TimeMark(int(t), "✗", BAD, f"host {_end_of(state, name)}")
+                for name, t in lost.items()
+            ),
+        )
 
     def stalls(
         self, state: RunState, found: LiveFindings | None, host: str | None
@@ -74,6 +80,12 @@ class Marks:
                 sorted({second for name in names for second in stalls_of(state, name, jobs)}),
             )
         return self._stalled
+
+
+def _end_of(state: RunState, host: str) -> str:
+    """Return how a host left the load: failed or lost."""
+    view = state.hosts.get(host)
+    return "failed" if view is not None and view.state == "failed" else "lost"
 
 
 def stalls_of(state: RunState, host: str, jobs: Sequence[JobLoad]) -> list[int]:

@@ -89,7 +89,8 @@ def waiting(home: Path) -> RunMaker:
     frozen = maker.hosts[6]
     maker.measure(50).measure(10, silent=[frozen])
     maker.end_loads(*(host for host in maker.hosts if host != frozen))
-    return maker.measure(8, silent=maker.hosts)
+    maker.t += 8
+    return maker
 
 
 def limited(home: Path) -> RunMaker:

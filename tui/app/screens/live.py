@@ -44,9 +44,10 @@ from tui.app.widgets.run_panels import (
 )
 from tui.app.widgets.search_panel import MatrixPanel, SearchPanel
 from tui.metrics.units import clock
-from tui.text.line import Line
+from tui.text.line import LABEL, Line, Run, width_of
 from tui.text.plot import TimeAxis
 from tui.view import live_health, live_series
+from tui.view.live_hosts import pace_text
 from tui.view.live_marks import Marks
 from tui.view.live_series import HostsOverTime
 from tui.view.live_wait import FIRST_SAMPLES, waiting_of
@@ -54,6 +55,10 @@ from tui.view.operations import operation_tiles
 
 SEEK_S = 10.0  # of a replay, per key
 LEAST_OPERATIONS = 2  # lines of the rates of an MPI benchmark above its operations
+NOW: Run = (
+    "now  ",
+    LABEL,
+)  # before the health of a run, while the graphs look at an earlier second
 
 
 class LiveScreen(WatchingScreen):
@@ -333,9 +338,13 @@ class RunPanels:
         self.points.show_search()
         mode = live_text.mode(feed, self.screen.pace.every_s, paused=self.screen.paused)
         head = live_text.head(feed, self.screen.plan, mode, self.points.search_panel.view)
-        self.screen.query_one("#live-header", RunHeader).show(head)
+        self.screen.query_one("#live-header", RunHeader).show(self.look.rewound(head))
         strip = live_text.banner(
-            feed, self.screen.plan, self.screen.size.width - 2, self.screen.size.height
+            feed,
+            self.screen.plan,
+            self.screen.size.width - 2,
+            self.screen.size.height,
+            self.screen.judging.kept,
         )
         self.screen.query_one("#live-banner", Banner).show(strip)
         yield
@@ -384,12 +393,12 @@ class RunPanels:
         shown = live_text.percentiles(waits, kind, self.heat.beside(), axis, counted=bool(counted))
         self.screen.query_one("#live-percentiles", PercentileTable).show(*shown)
         yield
-        said = live_text.messages(state, view)
+        log_pane = self.screen.query_one("#live-messages", MessageLog)
+        said = live_text.messages(state, view, whole=log_pane.whole)
         messages = self.rooms.room_for_messages(len(said))
         operations = self.show_operations(messages)
         self.points.show_matrix()
-        self.rooms.share_room(messages + operations)
-        log_pane = self.screen.query_one("#live-messages", MessageLog)
+        self.rooms.share_room(operations, messages)
         log_pane.show(said)
 
     def detail_lines(self, axis: TimeAxis) -> list[Line]:
@@ -404,16 +413,20 @@ class RunPanels:
     def paint_health(self) -> None:
         """Show the health of the run."""
         lines = 2 if self.screen.size.height >= ROOMY_LINES else 1
-        spread = self.screen.table.spread_now
+        spread, state = self.screen.table.spread_now, self.screen.feed.state
+        rewound = self.look.cursor_s is not None and not state.ended
+        now = NOW if rewound else ("", LABEL)
         told = live_health.health(
             self.screen.found,
-            self.screen.feed.state,
+            state,
             self.screen.plan,
             spread,
-            self.screen.size.width - 2,
+            self.screen.size.width - 2 - width_of(now[0]),
             lines=lines,
         )
-        self.screen.query_one("#live-health", Banner).show(told)
+        self.screen.query_one("#live-health", Banner).show(
+            [Line.of(now, *line.runs) for line in told] if rewound else told
+        )
 
     def painting_hosts(self, subject: Subject, axis: TimeAxis) -> Iterator[None]:
         """Show hosts, worst first, and servers; as they are now or at the cursor.
@@ -456,6 +469,10 @@ class RunPanels:
         """Show the strip of hosts over time, yielding after each part of the hosts."""
         state = self.screen.feed.state
         self.screen.query_one("#live-strip", HostStrip).whole = self.rooms.zoomed == "strip"
+        spread = self.screen.table.spread
+        self.screen.query_one(HostLine).pace = lambda name: pace_text(
+            state.hosts[name], state.clock.now, spread
+        )
         span = None if live_text.is_between(state) else state.total.span
         end_s = span[1] if span is not None else axis.start_s
         for strip in self.screen.query(HostStrip):

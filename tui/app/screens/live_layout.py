@@ -12,7 +12,7 @@ from tui.app.screens import live_text
 from tui.app.widgets.figure_tiles import TILE_LINES, FigureTiles
 from tui.app.widgets.graph import GraphPanel, Pulse
 from tui.app.widgets.host_strip import HostLine
-from tui.app.widgets.host_table import ServerTable
+from tui.app.widgets.host_table import LEAST_FOLDED, ServerTable
 from tui.app.widgets.run_panels import (
     Banner,
     HostFactsBar,
@@ -37,6 +37,7 @@ GRAPH_PANELS = (*RATES, "latency")
 # from this height, graphs and two lines of health fit with the heat map
 ROOMY_LINES = 30
 GRAPHS, MOST_GRAPHS = 5, 15
+CHART = 8  # lines of a chart of six rows in its frame
 UNEVEN = 6  # lines of a graph in which the middle label is not in the middle
 HEAT, LEAST_HEAT, MOST_HEAT = 7, 5, 26
 CLEAR_HEAT = 7  # with a lower map, the "so far" rows of two directions are dropped
@@ -73,13 +74,22 @@ def curve_lines(room: int, least: int, others: int, hosts: int) -> int:
 class Shown:
     """What shares the lines: hosts, graphs, heat map.
 
-    `hosts`: rows for all of them; `least_hosts`: rows if unremarkable ones are collapsed.
+    `hosts`: rows for all of them; `least_hosts`: rows if unremarkable ones are collapsed, which
+    charts of less than `CHART` lines are a reason for, unless the user wants `every` host.
     """
 
     hosts: int
     least_hosts: int
     graphs: bool = True
     heat: bool = True
+    every: bool = False
+
+    @property
+    def saved(self) -> int:
+        """Lines that collapsing unremarkable hosts saves; 0 if they are too few to be collapsed."""
+        if self.every or self.hosts - self.least_hosts + 1 < LEAST_FOLDED:
+            return 0
+        return max(0, self.hosts + HEADS - max(self.least_hosts + HEADS, HOST_LINES))
 
 
 def rooms_of(room: int, shown: Shown, *, roomy: bool, low: bool = False) -> Rooms:
@@ -96,7 +106,7 @@ def rooms_of(room: int, shown: Shown, *, roomy: bool, low: bool = False) -> Room
     spare = room - pulse - least_graphs - least_heat
     if spare < LEAST_HOST_LINES and with_graphs and heat:
         return rooms_of(room, shown, roomy=False, low=low)
-    folds = shown.hosts + HEADS > spare
+    folds = shown.hosts + HEADS > spare - _missing(shown, least_graphs, least_heat)
     wanted = (shown.least_hosts if folds else shown.hosts) + HEADS
     least = min(HOST_LINES if roomy else LEAST_HOST_LINES, spare) if folds else 0
     taken = max(min(wanted, spare), least)
@@ -110,6 +120,19 @@ def rooms_of(room: int, shown: Shown, *, roomy: bool, low: bool = False) -> Room
     return Rooms(least_graphs + more_graphs, least_heat + more_heat, pulse, folds)
 
 
+def _missing(shown: Shown, graphs: int, heat: int) -> int:
+    """Return the lines that must be spare, beside all hosts, for charts of `CHART` lines.
+
+    0 if collapsing hosts saves none. `graphs`, `heat`: the least lines of the charts shown.
+    """
+    if not shown.saved:
+        return 0
+    if not graphs:
+        return max(0, CHART - heat) if heat else 0
+    of_both = -(-(CHART - graphs) * 5 // 2) if heat else CHART - graphs
+    return max(0, of_both)
+
+
 def with_tiles(room: int, shared: Rooms, smaller: Rooms, least_hosts: int) -> Rooms:
     """Return the heights with tiles, if only graphs and heat map must shrink for them.
 
@@ -121,7 +144,6 @@ def with_tiles(room: int, shared: Rooms, smaller: Rooms, least_hosts: int) -> Ro
     left = room - TILE_LINES - smaller.graphs - smaller.heat - smaller.pulse
     same = (shared.pulse, shared.heat > 0) == (smaller.pulse, smaller.heat > 0)
     low = smaller.pulse > 0
-    same = same and (low or shared.folds == smaller.folds)
     least = max(LEAST_HOST_LINES, least_hosts + HEADS) if low else HOST_LINES
     keeps = left >= min(hosts, least)
     return replace(smaller, tiles=TILE_LINES) if same and keeps else shared
@@ -179,27 +201,29 @@ class PanelRooms:
         )
 
     def room_for_messages(self, count: int) -> int:
-        """Give each message a line, up to an eighth of the screen; return the height.
+        """Return the height of the messages: a line for each, up to an eighth of the screen.
 
         0 if there are none, they are hidden or replace the hosts.
         """
+        if self.screen.has_class("-log") or not self.is_shown("messages") or not count:
+            return 0
+        return min(count + 1, max(2, self.screen.size.height // 8))
+
+    def give_messages(self, lines: int) -> None:
+        """Set the height of the messages; they have all lines while they replace the hosts."""
         log_pane = self.screen.query_one("#live-messages", MessageLog)
         if self.screen.has_class("-log"):
             log_pane.styles.height = "1fr"
-        if self.screen.has_class("-log") or not self.is_shown("messages"):
-            return 0
-        height = min(count + 1, max(2, self.screen.size.height // 8))
-        height = height if count else 0
-        if log_pane.styles.height is None or log_pane.styles.height.value != height:
-            log_pane.styles.height = height
-        return height
+        elif log_pane.styles.height is None or log_pane.styles.height.value != lines:
+            log_pane.styles.height = lines
 
-    def share_room(self, others: int) -> None:
+    def share_room(self, others: int, messages: int = 0) -> None:
         """Divide the lines among graphs, heat map and hosts.
 
         Panels that do not fit are shortened, hosts are collapsed. `others`: lines of all other
-        panels.
+        panels; `messages`: those of the messages, which give way to large digits.
         """
+        others += messages
         height = self.screen.size.height
         sampled = not self.screen.has_class("-operations")
         table = self.screen.query_one(PercentileTable)
@@ -213,6 +237,7 @@ class PanelRooms:
         others += self.room_for_matrix(height - CHROME_LINES - others)
         others += self.room_for_search(height - CHROME_LINES - others)
         if self.screen.has_class("-nothing"):
+            self.give_messages(messages)
             self.room_for_plan(height - CHROME_LINES - others)
             return
         roomy = height >= ROOMY_LINES
@@ -223,19 +248,24 @@ class PanelRooms:
         hosts = least if self.screen.table.outlasted else hosts
         if self.screen.has_class("-matrix"):  # it uses their lines
             room, hosts, least = room + HEADS, 0, 0
-        wanted = Shown(hosts, least, graphs, heat)
+        table_shows_all = self.screen.table.view == "all" or self.screen.table.sort is not None
+        wanted = Shown(hosts, least, graphs, heat, every=table_shows_all)
         shared = partial(rooms_of, shown=wanted, roomy=roomy)
         tiles = graphs and bool(self.screen.query_one(FigureTiles).tiles)
-        rooms = with_tiles_if(tiles, room, shared, least)
+        fits = partial(with_tiles_if, tiles, shared=shared, least_hosts=least)
+        brief_room = room + (table.spare if with_table else 0)
+        yields = tiles and not fits(brief_room).tiles and fits(brief_room + messages).tiles > 0
+        room += messages if yields else 0
+        self.give_messages(0 if yields else messages)
+        rooms = fits(room)
         scarce = 0 < rooms.heat < CLEAR_HEAT and (
             table.spare > 1 or (roomy and rooms.tiles > 0 and table.spare > 0)
         )
         if with_table and table.spare and tiles and not rooms.tiles:
-            brief = with_tiles_if(tiles, room + table.spare, shared, least)
-            scarce = scarce or brief.tiles > 0
+            scarce = scarce or fits(room + table.spare).tiles > 0
         table.shorten(brief=with_table and scarce)
         if with_table and scarce:
-            rooms = with_tiles_if(tiles, room + table.spare, shared, least)
+            rooms = fits(room + table.spare)
         self.screen.query_one(Pulse).brief = rooms.tiles > 0
         for name in RATES:
             graph = self.screen.query_one(f"#live-{name}", GraphPanel)

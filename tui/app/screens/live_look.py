@@ -15,6 +15,7 @@ from tui.journal.survey import HostHeat
 from tui.metrics.buckets import CURVE_PERCENTILES
 from tui.metrics.registry import direction, in_order
 from tui.metrics.series import HeatBins
+from tui.metrics.units import clock
 from tui.model.problem import BenchtuiError
 from tui.record.progress import LiveMatrix
 from tui.record.search import LiveSearch
@@ -23,6 +24,7 @@ from tui.text.plot import TimeAxis, axis_of
 if TYPE_CHECKING:
     from tui.analysis.previous_run import Behind
     from tui.app.screens.live_watching import WatchingScreen
+    from tui.app.widgets.run_panels import RunHead
     from tui.view.live_wait import Waiting
 
 HEAT_FRAME = 22  # cells of the heat map that are not columns
@@ -113,6 +115,16 @@ class Look:
         span = state.total.span
         if span is None or not span[0] <= self.cursor_s < span[1] or live_text.is_between(state):
             self.cursor_s = None
+
+    def rewound(self, head: RunHead) -> RunHead:
+        """Return the header for the second under the cursor; unchanged without one."""
+        state, at = self.screen.feed.state, self.axis.cursor_text
+        span = state.total.span
+        if not at or span is None or self.cursor_s is None:
+            return head
+        before = "before the end" if state.ended else "ago"
+        past = f"{clock(span[1] - self.cursor_s)} {before}"
+        return replace(head, state=at, past=past, fraction=None, allocation_left_s=None)
 
     def next_job(self) -> None:
         """Show the next job or role; after the last one, all jobs together."""

@@ -19,7 +19,7 @@ from tui.journal.views import Group
 from tui.metrics.facts import fact_text
 from tui.metrics.figures import over_hosts
 from tui.metrics.registry import OPERATIONS
-from tui.metrics.units import bandwidth, clock, plural
+from tui.metrics.units import bandwidth, plural
 from tui.model.event import Buckets
 from tui.model.hostfacts import HOST_FACTS
 from tui.model.plain import some
@@ -30,13 +30,15 @@ from tui.record.progress import allocation_left_s, matrix_progress
 from tui.record.progress import live_text as conditioning_text
 from tui.text.line import BAD, LABEL, TEXT, Line, Run
 from tui.text.plot import TimeAxis
-from tui.view.live_hosts import NO_FINDINGS, message_of
+from tui.view.live_end import ended_runs
+from tui.view.live_hosts import BROKEN, NO_FINDINGS, message_of
 
 if TYPE_CHECKING:
     from tui.journal.measurement import Measurement
     from tui.journal.state import HostView, RunState
     from tui.journal.telemetry import HostTelemetry
     from tui.journal.views import DirectionView
+    from tui.library.load import KeptVerdict
     from tui.metrics.figures import HostSpread
     from tui.metrics.series import HeatBins
     from tui.record.search import SearchView
@@ -99,14 +101,15 @@ def job_choices(state: RunState) -> list[tuple[int | None, str | None]]:
 def head(feed: Feed, plan: Plan | None, mode: str, search: SearchView | None = None) -> RunHead:
     """Return the content of the header.
 
-    It has the total progress of several steps, the time left of a search, or the position of a
-    replay.
+    It has the total progress of several steps, or the time left of a search. The bar of a replay
+    is its position, the clock that of the run.
     """
+    found = _head(feed, plan, mode, search)
     if not isinstance(feed, ReplayFeed):
         left_s = None if is_gone(feed) else allocation_left_s(feed.state, feed.state.clock.now)
-        return replace(_head(feed, plan, mode, search), allocation_left_s=left_s)
-    where = f"{mode} {clock(feed.position)} of {clock(feed.length)}"
-    return replace(_head(feed, plan, where, search), state="replay", remaining_s=None)
+        return replace(found, allocation_left_s=left_s)
+    played = feed.position / feed.length if feed.length else None
+    return replace(found, state="replay", remaining_s=None, fraction=played)
 
 
 def _head(feed: Feed, plan: Plan | None, mode: str, search: SearchView | None) -> RunHead:
@@ -330,8 +333,13 @@ def measured_text(state: RunState, plan: Plan | None) -> str:
     return f"{early} of {len(planned)} steps ended early" if early else ""
 
 
-def banner(feed: Feed, plan: Plan | None, width: int, height: int) -> list[Line]:
-    """Return the banner: preconditioning, or how the run ended; empty if there is neither."""
+def banner(
+    feed: Feed, plan: Plan | None, width: int, height: int, kept: KeptVerdict | None = None
+) -> list[Line]:
+    """Return the banner: preconditioning, or how the run ended; empty if there is neither.
+
+    `kept`: the verdict in the record.
+    """
     state = feed.state
     if not is_gone(feed) and (said := conditioning_text(plan, state)):
         return [Line.of(("preconditioning  ", LABEL), (said, TEXT))]
@@ -339,7 +347,7 @@ def banner(feed: Feed, plan: Plan | None, width: int, height: int) -> list[Line]
         if not feed.finished or not state.ended:
             return []
         said = f"end of replay: run {state.state}"
-        return ending((said, TEXT), "Space: play again", [], width)
+        return ending([(said, TEXT)], "Space: play again", [], width)
     problems = problem_lines(state, max(1, height - 12 if says_all(state) else height // 4), width)
     if is_gone(feed):
         advice = [
@@ -347,13 +355,15 @@ def banner(feed: Feed, plan: Plan | None, width: int, height: int) -> list[Line]
             "collects the results left on the hosts. Loads stop when their leases expire.",
         ]
         gone: Run = ("no engine", BAD)
-        return ending(gone, "Enter: result so far", [*advice, *problems], width)
+        return ending([gone], "Enter: result so far", [*advice, *problems], width)
     if state.ended:
         reason = without_hosts(state) if says_all(state) else state.reason
-        said = "; ".join(part for part in (reason, measured_text(state, plan)) if part)
         remedy = remedies.of_state(state)
         hint = f"T: {remedy.words}   Enter: result" if remedy is not None else "Enter: result"
-        return ending((said, TEXT), hint, problems, width)
+        room = width - len(hint) - 2
+        length, hosts = measured_text(state, plan), len(state.hosts)
+        said_runs = ended_runs(kept, reason, length, hosts, room)
+        return ending(said_runs, hint, problems, width)
     return []
 
 
@@ -536,14 +546,24 @@ def counted(buckets: Buckets) -> tuple[tuple[int, int], ...]:
     return tuple(zip(buckets.idx, buckets.n, strict=True))
 
 
-def messages(state: RunState, view: HostView | None) -> Sequence[LogLine]:
-    """Return the messages for all hosts, or for the single host shown."""
+def messages(state: RunState, view: HostView | None, *, whole: bool = True) -> Sequence[LogLine]:
+    """Return the messages for all hosts, or for the single host shown.
+
+    Unless the `whole` log is shown, without those about lost hosts, whose rows say the same.
+    """
     # shown above, in full
     told = {problem.message for problem in state.problems} if says_all(state) else set()
+    in_rows = (
+        set()
+        if whole or state.ended
+        else {host.name for host in state.hosts.values() if host.state in BROKEN}
+    )
     return [
         LogLine(line.t, line.severity, line.host or "", line.text)
         for line in state.messages.newest
-        if (view is None or line.host in (None, view.name)) and line.text not in told
+        if (view is None or line.host in (None, view.name))
+        and line.text not in told
+        and line.host not in in_rows
     ]
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tui.journal.measurement import Measurement
     from tui.journal.state import RunState
     from tui.judge.live import LiveFindings
+    from tui.library.load import KeptVerdict
     from tui.model.plan import Plan
 
 NOT_YET = "no checks have run yet: they start 10 s into the load"
@@ -153,7 +154,7 @@ class WatchingScreen(FilteredScreen):
             self.rest.leave(self.feed.state, anew=anew)
         await let_keys_pass(self.shell)
         if self.is_followed:
-            await self.judging.look(self.feed.state, self.shell)
+            await self.judging.look(self.feed.state, self.shell, at_once=anew and self.feed.replay)
             await let_keys_pass(self.shell)
         if self.is_followed:
             await in_slices(self.painting(), self.shell, lambda: self.is_followed)
@@ -548,6 +549,7 @@ class Judging:
     def __init__(self, run_dir: Path, plan: Plan | None) -> None:
         self.run_dir = run_dir
         self.plan = plan
+        self.kept: KeptVerdict | None = None  # of a run that has ended
         self._findings: LiveFindings | None = None
         self._of: RunState | None = None
 
@@ -560,8 +562,19 @@ class Judging:
         if self.plan is not None and can_be_judged(state, state.clock.now):
             await asyncio.to_thread(importlib.import_module, "tui.judge.live")
 
-    async def look(self, state: RunState, shell: AppShell) -> None:
-        """Run the checks that are due."""
+    async def _read_verdict(self, state: RunState) -> None:
+        """Read what the record of a run says that has ended."""
+        if not state.ended:
+            self.kept = None
+        elif self.kept is None:
+            from tui.library.load import kept_verdict
+
+            self.kept = await asyncio.to_thread(kept_verdict, self.run_dir)
+
+    async def look(self, state: RunState, shell: AppShell, *, at_once: bool = False) -> None:
+        """Run the checks that are due; all of them if `at_once`, and report what they find, as for
+        a screen that is opened now.
+        """
         if (
             self.plan is not None
             and self._of is not state
@@ -570,15 +583,13 @@ class Judging:
             from tui.judge.live import LiveFindings
 
             self._findings, self._of = LiveFindings(self.plan), state
+        await self._read_verdict(state)
         found = self.found(state)
-        if found is not None and state.ended and not found.settled:
-            from tui.library.load import kept_findings
-
-            kept = await asyncio.to_thread(kept_findings, self.run_dir)
-            if kept is not None and self._of is state:
-                found.settle(kept, state.clock.now)
-        found = self.found(state)
+        if found is not None and self.kept is not None and not found.settled:
+            found.settle(self.kept.findings, state.clock.now)
         if found is not None:
+            if at_once:
+                found.look_at_once()
             slices = found.update_in_slices(state, state.clock.now)
             try:
                 await in_slices(slices, shell, lambda: True)

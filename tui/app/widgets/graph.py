@@ -500,7 +500,7 @@ class Pulse(Lines):
         known = [value for value in values if value is not None]
         if not known:
             return None
-        low, high = min(known), max(known)
+        low, high = _range(graph.layers)
         spare = max(0.0, LEAST_RANGE * sum(known) / len(known) - (high - low)) / 2
         marks: Symbols = "ascii" if self.symbols == "ascii" else "block"
         strip = spark(values, columns, marks, low=max(0.0, low - spare), high=high + spare)
@@ -517,6 +517,20 @@ def _summed(layers: Sequence[Layer], axis: TimeAxis, columns: int) -> list[Value
     parts = [spread_over(layer.values, layer.first_s, axis, columns) for layer in layers]
     rows = ([value for value in row if value is not None] for row in zip(*parts, strict=True))
     return [sum(row) if row else None for row in rows]
+
+
+def _range(layers: Sequence[Layer]) -> tuple[float, float]:
+    """Return the lowest and the highest sum of layers in a second, which the newest figure is in.
+
+    Call it only with values.
+    """
+    first = min(layer.first_s for layer in layers)
+    seconds: dict[int, float] = {}
+    for layer in layers:
+        for place, value in enumerate(layer.values, layer.first_s - first):
+            if value is not None:
+                seconds[place] = seconds.get(place, 0.0) + value
+    return min(seconds.values()), max(seconds.values())
 
 
 def range_text(low: float, high: float) -> str:

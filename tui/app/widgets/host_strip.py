@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -203,12 +203,10 @@ class HostStrip(Lines, can_focus=True):
 
 
 class HostLine(HostStrip, can_focus=False):
-    """The strip of hosts as one line above the heat map.
-
-    It has one group of hosts, or two if colours can be shown, and the name of the slowest host.
-    """
+    """The slowest host over time as one line above the heat map, and how fast it is now."""
 
     DEFAULT_CSS = "HostLine { height: 1; padding: 0 1; }"
+    pace: Callable[[str], str] | None = None  # of a host, in few cells
 
     def columns_in(self, width: int) -> int:
         """Return the number of columns of time in a width."""
@@ -229,8 +227,10 @@ class HostLine(HostStrip, can_focus=False):
         """Return the line; empty if there is no room."""
         if not self._read_levels(width) or not self.hosts:
             return []
-        columns = len(self.levels.levels)
-        name, *cells = self._line(
-            self.levels.rows(1 if self.look != "solid" else 2), NAME - 1, columns
-        )
-        return [Line.of(name, *padded(cells, columns), ("  of median", LABEL))]
+        row, columns = self.levels.worst, len(self.levels.levels)
+        if row is None:
+            return []
+        name, *cells = self._line([row], NAME - 1, columns)
+        pace = self.pace(row.name) if self.pace is not None else ""
+        now: Run = (f"{pace:>{BESIDE}}", name[1])
+        return [Line.of(name, *padded(cells, columns), now)]

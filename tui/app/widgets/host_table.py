@@ -72,7 +72,6 @@ class HostTable(PickList["HostView"]):
     LONGEST_NAME: ClassVar[int] = 24
     LEADING: ClassVar[int] = 2  # columns of a broken host: mark and name
     headings_last = True
-    given_order = VERSUS  # "worst first" means deviation from the median
     waits_on_top = True
 
     cursor_s: int | None = None  # the second of the run under the cursor; None: now
@@ -236,6 +235,15 @@ class HostTable(PickList["HostView"]):
     # -- painting
 
     @property
+    def given_order(self) -> str:
+        """Title of the column that the rows are ordered by: the deviation from the median if hosts
+        are collapsed, the name if none needs attention, otherwise none.
+        """
+        if any(isinstance(row, Heading) for row in self._given):
+            return VERSUS
+        return "host" if len(self._given) == len(self.like) else ""
+
+    @property
     def head(self) -> int:
         """Number of lines above the hosts."""
         return HEADING if self.size.height >= min(self.TALL, len(self.rows) + 2) else 1
@@ -253,7 +261,7 @@ class HostTable(PickList["HostView"]):
             counts = count_states(self.hosts, cells.now)
             title = f"Hosts · {cells.shown.job}" if cells.shown.job else "Hosts"
             title += (
-                f" · rates over {LATELY_S} s"
+                f" · rates: mean of the last {LATELY_S} s"
                 if cells.spread is cells.spread_now and cells.is_running
                 else ""
             )

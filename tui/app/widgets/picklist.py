@@ -71,8 +71,6 @@ class PickList(Lines, Generic[Row], can_focus=True):
             self.twice = twice
 
     headings_last: ClassVar[bool] = False  # sorted rows keep their headings, at the end
-    # title of the column that the given rows are ordered by; empty: the first one
-    given_order: ClassVar[str] = ""
     # the cursor stays on the first row until the user moves it
     waits_on_top: ClassVar[bool] = False
 
@@ -106,6 +104,13 @@ class PickList(Lines, Generic[Row], can_focus=True):
         self.awaits = False  # cells still arrive: declared widths are kept
 
     # -- rows and cursor
+
+    @property
+    def given_order(self) -> str | None:
+        """Title of the column that the given rows are ordered by; None: the first one, empty:
+        none.
+        """
+        return None
 
     @property
     def cursor_row(self) -> int:
@@ -308,8 +313,8 @@ class PickList(Lines, Generic[Row], can_focus=True):
         if all(column.order is None for column in self.columns):
             return head_line(self.columns, rooms)
         titled = [column for column in self.columns if column.title]
-        given = next((column for column in titled if column.title == self.given_order), titled[0])
-        sorts = self.sort or given
+        given = next((column for column in titled if column.title == self.given_order), None)
+        sorts = self.sort or (titled[0] if self.given_order is None else given)
         arrow = "▾▴"[self.reversed]
         marked = {
             column: (column.title + arrow, ACCENT) for column in self.columns if column is sorts

@@ -66,6 +66,7 @@ class RunHead:
     at_most: bool = False  # upper bound
     about: bool = False  # estimate
     allocation_left_s: float | None = None  # until the allocation ends
+    past: str = ""  # how long ago the figures shown are from; `state` is then their time
 
 
 class RunHeader(Lines):
@@ -91,7 +92,7 @@ class RunHeader(Lines):
         head = self.head
         right: list[Run] = [(head.mode + "  ", "warn")] if head.mode else []
         right += self._time()
-        badge = BADGES.get(head.state, "badge")
+        badge = "badge-warn" if head.past else BADGES.get(head.state, "badge")
         left: list[Run] = [
             (f" {head.state.upper()} ", badge),
             (" ", TEXT),
@@ -105,10 +106,16 @@ class RunHeader(Lines):
 
     def _time(self) -> list[Run]:
         head = self.head
+        if head.past:
+            now = f"  now {clock(head.elapsed_s)}" if head.remaining_s is not None else ""
+            return [(head.past, "warn"), (now, LABEL)]
         runs: list[Run] = [(clock(head.elapsed_s), VALUE)]
         if head.expected_s:
             runs.append((f" / {clock(head.expected_s)}", LABEL))
-        if head.remaining_s is not None:
+        over_s = head.elapsed_s - head.expected_s if head.expected_s else 0.0
+        if over_s >= 1.0 and head.remaining_s is not None:
+            runs.append((f"  {clock(over_s)} over", "warn"))
+        elif head.remaining_s is not None:
             left = left_text(head.remaining_s, at_most=head.at_most, about=head.about)
             runs.append((f"  {left}", LABEL))
         if (left_s := head.allocation_left_s) is not None:
@@ -229,9 +236,9 @@ class HostFactsBar(Lines):
         return [Line.of(*first), Line.of(*second), *self.more]
 
 
-def ending(reason: Run, hint: str, problems: Sequence[str], width: int) -> list[Line]:
+def ending(reason: Sequence[Run], hint: str, problems: Sequence[str], width: int) -> list[Line]:
     """Return the lines of a banner: how the run ended, the next key, one line per problem."""
-    first = spread([reason], [(hint, "accent")], width)
+    first = spread(reason, [(hint, "accent")], width)
     return [
         Line.of(*first),
         *(Line.of((" ", TEXT), (fit(text, width - 1).rstrip(), TEXT)) for text in problems),

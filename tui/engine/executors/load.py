@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from tui.engine.session.context import RunContext, StopMode, as_host_error, ended_allocations
 from tui.engine.session.task import Outcome, TaskRun
 from tui.model.event import HostStateName
+from tui.model.plan import OVERTIME_S
 from tui.model.problem import did_you_mean
 from tui.remote.fan_out import INTERNAL_ERROR, host_error
 from tui.remote.stream import FLOODED
@@ -15,7 +16,6 @@ from tui.remote.stream import FLOODED
 DELIVERY_S = 8.0
 RETRY_S = 0.5
 FROZEN_S = 15.0
-OVERTIME_S = 60.0  # how long a host may exceed the plan before the engine ends its load
 STOP_PATIENCE_S = (
     11.0  # after a stop: by then the agent's INT, TERM and KILL have each had their grace
 )

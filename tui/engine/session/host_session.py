@@ -144,6 +144,8 @@ LONGEST_PAUSE_S = 5.0
 LEAST_TRY_S = 1.0  # a shorter attempt proves nothing about the host
 # for connections broken outside a measurement; within one, the lease decides
 PATIENCE_S = 30.0
+HOST_LOST = "host-lost"
+LOSSES = (HOST_LOST, ALLOCATION_ENDED)  # problems: the connection to the host is gone
 CONNECT_DEADLINE_S = 300.0  # hundreds of hosts behind one bastion queue for handshakes
 # signs of a broken connection; other errors would only repeat
 BROKEN = ("lost", "channel-failed")
@@ -216,7 +218,7 @@ class HostSession:
             HostProblem(t=0.0, host=self.name, phase=phase, code=code, message=message, fatal=fatal)
         )
         if fatal and not self.failed:
-            self.enter("failed", message)
+            self.enter("lost" if code in LOSSES else "failed", message)
 
     def remember_created(self, paths: Iterable[str]) -> None:
         """Record paths that this run created, so that they can be listed and removed."""
@@ -294,7 +296,7 @@ class HostSession:
 
     def loss(self, message: str) -> tuple[str, str]:
         """Return the code and message that report the host as lost."""
-        return (ALLOCATION_ENDED, self.gone) if self.gone else ("host-lost", message)
+        return (ALLOCATION_ENDED, self.gone) if self.gone else (HOST_LOST, message)
 
     def lose(self, why: str) -> None:
         """Set the state to connecting, because the host's connection is lost."""

@@ -323,7 +323,7 @@ class TaskRun:
             self.session.enter(state, "reconnected")
             self.session.say("info", "reconnected; nothing was lost")
             return True
-        away = f"gave up after {self.lease_s:g} s: {self.session.refusal or detail}"
+        away = no_contact_text(self.lease_s, self.session.refusal or detail)
         self.session.enter("lost", await self.session.why_gone() or away)
         return False
 
@@ -379,6 +379,11 @@ class TaskRun:
                 role=self.role,
             )
         )
+
+
+def no_contact_text(lease_s: float, why: str) -> str:
+    """Return why a host is given up after a lease without contact, and what its load does."""
+    return f"no contact for {lease_s:g} s, so its load stops by itself: {why}"
 
 
 class TaskLoad(Struct, frozen=True):

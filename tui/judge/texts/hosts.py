@@ -46,10 +46,11 @@ def lost(parts: Sequence[str], quotes: Sequence[str]) -> str:
 
 def _stalled(what: str, why: str) -> Text:
     def text(spans_s: Sequence[tuple[str, int, int]], of_s: int, all_hosts: bool) -> str:
-        spans = {host: f"{seconds} s at {units.clock(at_s)}" for host, seconds, at_s in spans_s}
         if all_hosts:
-            when = next(iter(spans.values()))
-            return f"{what} for {when} on all {len(spans)} hosts (of {of_s} s); {why}"
+            _, seconds, at_s = spans_s[0]
+            when = f"{seconds} of {of_s} s at {units.clock(at_s)}"
+            return f"{what} for {when} on all {len(spans_s)} hosts; {why}"
+        spans = {host: f"{seconds} s at {units.clock(at_s)}" for host, seconds, at_s in spans_s}
         return f"{what} on {told_of(spans, ' for ')} (of {of_s} s); {why}"
 
     return text
