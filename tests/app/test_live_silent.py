@@ -47,7 +47,7 @@ async def test_at_the_end_the_banner_names_the_one_host_that_is_waited_for(
 ) -> None:
     async with stage(frozen, size) as (app, _):
         said = app.text_of("#live-health")
-        assert "11 of 12 finished, waiting for weka-07 (silent for 18 s); gives up in 0:58" in said
+        assert "11 of 12 finished, waiting 0:58 more for weka-07 (silent for 18 s)" in said
         assert "0:02 over" in app.text_of("#live-header")
 
 

@@ -19,6 +19,7 @@ from tui.journal.measurement import Measurement
 from tui.journal.progress import HostFiles, PhaseProgress, SearchState, phase_progress
 from tui.journal.step import PhaseSpan, StepState
 from tui.journal.views import FRESH_S, Clock, DirectionView, Group
+from tui.metrics.units import clock
 from tui.model.event import (
     Artefact,
     DirectionResult,
@@ -173,11 +174,11 @@ def silent_hosts_text(hosts: Iterable[HostView], now_t: float) -> str:
     return f"{silent[0].name} {silent_text(silent[0], now_t)}" if silent else ""
 
 
-def waiting_text(hosts: Iterable[HostView], now_t: float) -> str:
-    """Return the hosts that others wait for: ``11 of 12 finished, waiting for h7 (silent for 18
-    s)``.
+def waiting_text(hosts: Iterable[HostView], now_t: float, left_s: float | None = None) -> str:
+    """Return the hosts that others wait for: ``11 of 12 finished, waiting 0:58 more for h7 (silent
+    for 18 s)``.
 
-    Empty while no host has finished, and once all have.
+    `left_s`: how long at most, if known. Empty while no host has finished, and once all have.
     """
     hosts = list(hosts)
     found = activities(hosts, now_t)
@@ -186,7 +187,8 @@ def waiting_text(hosts: Iterable[HostView], now_t: float) -> str:
         return ""
     over = [f"{len(found[name])} {name}" for name in OVER[1:] if name in found]
     parts = [f"{len(found['finished'])} of {len(hosts)} finished", *over]
-    return f"{', '.join(parts)}, waiting for {_named(rest, now_t)}"
+    more = f" {clock(left_s)} more" if left_s is not None else ""
+    return f"{', '.join(parts)}, waiting{more} for {_named(rest, now_t)}"
 
 
 def _named(rest: list[HostView], now_t: float) -> str:

@@ -319,15 +319,18 @@ def _silent(state: RunState) -> list[Run]:
 def _waiting(state: RunState) -> list[Run]:
     """Return the hosts that the end of the load waits for, how long, and what happens then."""
     hosts, now = state.hosts.values(), state.clock.now
-    text = waiting_text(hosts, now)
+    left_s: float | None = None
+    if state.phase == "measure" and state.phase_expected_s:
+        end_t = state.phase_started_t + state.phase_expected_s + OVERTIME_S
+        left_s = max(0.0, end_t - now)
+    text = waiting_text(hosts, now, left_s)
     if not text or state.ended:
         return []
-    if state.phase == "measure" and state.phase_expected_s:
-        left_s = state.phase_started_t + state.phase_expected_s + OVERTIME_S - now
-        silent = any(host.activity(now) == "silent" for host in hosts)
+    if left_s is not None and any(host.activity(now) == "silent" for host in hosts):
         kept = sum(host.activity(now) not in ("silent", *BROKEN) for host in hosts)
-        text += f"; {'gives up' if silent else 'stops the load'} in {units.clock(max(0.0, left_s))}"
         text += f"; then collects {kept} of {len(hosts)}"
+    elif left_s is not None:
+        text += "; then stops the load"
     return [("! ", WARN), (text, BRIGHT)]
 
 
