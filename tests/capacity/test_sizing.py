@@ -424,7 +424,7 @@ def test_several_searches_on_a_side_are_repetitions(record: RunRecord) -> None:
 @pytest.mark.parametrize("state", ["unfinished", "met-at-full-load"])
 def test_a_search_that_found_no_capacity_is_no_repetition(record: RunRecord, state: str) -> None:
     a, b = ([scaled(record, factor) for _ in range(4)] for factor in (1.0, 0.9))
-    b[3].search.answer.state = state  # type: ignore[union-attr,assignment]
+    b[3].search.answer.state = state  # type: ignore[union-attr]
     found = compare(a, b)
     assert found.search is not None
     assert (found.word, len(found.search.values_b)) == ("too few repetitions to say", 3)
