@@ -218,6 +218,13 @@ def test_help_says_all_of_what_a_key_does_however_narrow_it_is(width: int) -> No
     assert " ".join(line.plain for line in lines).split() == " ".join(texts).split()
 
 
+def test_a_wide_help_has_two_columns_and_all_of_each_text() -> None:
+    narrow, wide = (help_lines("runs", "", width) for width in (72, 110))
+    assert all(line.width <= 110 for line in wide) and len(wide) < 0.8 * len(narrow)
+    words = [sorted(" ".join(line.plain for line in lines).split()) for lines in (narrow, wide)]
+    assert words[0] == words[1]
+
+
 async def test_typing_narrows_the_help_and_escape_clears_then_closes() -> None:
     app = DialogApp(HelpScreen("hosts"))  # type: ignore[arg-type]
     async with app.run_test() as pilot:

@@ -22,7 +22,7 @@ from tui.app.terminal.actions import BY_NAME, SCREENS
 from tui.app.widgets.form import TextInput
 from tui.app.widgets.lines import TextPane, Unit
 from tui.app.widgets.picklist import PickList
-from tui.text.line import ACCENT, HEADING, LABEL, TEXT, Line, Run, labelled, width_of
+from tui.text.line import ACCENT, HEADING, LABEL, TEXT, Line, Run, beside, labelled, width_of
 from tui.text.table import Column
 
 
@@ -59,6 +59,8 @@ class TooSmall(ModalScreen[None]):
 
 TITLES = {"app": "Everywhere", "list": "Lists", **{entry.name: entry.title for entry in SCREENS}}
 GAP = 2  # cells between keys and help
+# cells from which the list has two columns, and between them
+TWO_FROM, GUTTER = 100, 4
 
 
 def help_sections(screen: str, search: str) -> list[tuple[str, list[Action]]]:
@@ -82,15 +84,21 @@ def help_sections(screen: str, search: str) -> list[tuple[str, list[Action]]]:
 def help_lines(screen: str, search: str, width: int) -> list[Line]:
     """Return the keys that match a search, each with its full help.
 
-    The keys of a section take as many cells as its longest ones.
+    All keys take as many cells as the longest ones. Where there is room, sections are in two
+    columns: the first one is on the left, each further one in the column that is shorter so far.
     """
-    lines: list[Line] = []
-    for heading, found in help_sections(screen, search):
-        cells = max(width_of(action.shown_keys) for action in found) + GAP
-        lines += [Line(), Line.of((heading, HEADING))] if lines else [Line.of((heading, HEADING))]
+    sections = help_sections(screen, search)
+    if not sections:
+        return []
+    cells = max(width_of(action.shown_keys) for _, found in sections for action in found) + GAP
+    half = (width - GUTTER) // 2 if width >= TWO_FROM else width
+    columns: tuple[list[Line], list[Line]] = ([], [])
+    for heading, found in sections:
+        lines = columns[0] if half == width else min(columns, key=len)
+        lines += [*([Line()] if lines else []), Line.of((heading, HEADING))]
         for action in found:
-            lines += labelled([(action.shown_keys, ACCENT)], [(action.help, TEXT)], width, cells)
-    return lines
+            lines += labelled([(action.shown_keys, ACCENT)], [(action.help, TEXT)], half, cells)
+    return beside(*columns, half + GUTTER) if columns[1] else columns[0]
 
 
 def matches(action: Action, search: str) -> bool:
@@ -183,16 +191,26 @@ def commands_of(screen: str) -> list[Action]:
 
 
 def command_columns(can_go: Callable[[str], bool]) -> tuple[Column[Action], ...]:
-    """Return the columns of the palette; screens that have nothing to show yet are dim."""
+    """Return the columns of the palette; screens that have nothing to show yet are dim, with the
+    reason.
+    """
 
     def does(action: Action) -> Run:
-        useless = action.scope == "app" and action.name in BY_NAME and not can_go(action.name)
-        return action.help, LABEL if useless else TEXT
+        why = why_useless(action, can_go)
+        return (f"{action.help} ({why})", LABEL) if why else (action.help, TEXT)
 
     return (
         Column("what it does", does, least=20),
         Column("key", lambda action: action.shown_keys, width=9, role=ACCENT),
     )
+
+
+def why_useless(action: Action, can_go: Callable[[str], bool]) -> str:
+    """Return why an action leads nowhere: its screen has nothing to show yet. Empty if it does."""
+    if action.scope != "app" or action.name not in BY_NAME or can_go(action.name):
+        return ""
+    entry = BY_NAME[action.name]
+    return entry.missing.partition(":")[0] or "choose hosts and a profile first"
 
 
 class Palette(HelpScreen):

@@ -46,7 +46,7 @@ LIVE = (
         "Show the next job or role; after the last, all together",
         footer=3,
     ),
-    Action("live.sort", ("s",), "sort", "Sort the hosts by the next column", footer=4),
+    Action("live.sort", ("s",), "sort", "Sort by the next column", footer=4),
     Action("live.reverse", ("S",), "reverse", "Reverse the order of the hosts"),
     Action("live.log", ("L",), "log", "Show all messages, or the hosts again", footer=6),
     Action(
@@ -235,7 +235,7 @@ RUNS = (
     Action("runs.compare", ("c",), "compare",
         "Compare the marked runs, or this one, with the oldest",
            footer=5),
-    Action("runs.sort", ("s",), "sort", "Sort the runs by the next column", footer=6),
+    Action("runs.sort", ("s",), "sort", "Sort by the next column", footer=6),
     Action("runs.reverse", ("S",), "reverse", "Reverse the run order"),
     Action("runs.star", ("asterisk",), "star",
         "Star or unstar the run; the filter is:starred finds it",
