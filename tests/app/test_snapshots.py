@@ -85,7 +85,7 @@ def test_hosts(app: BenchtuiApp, snap_compare: Shot) -> None:
         assert isinstance(user.app.screen, HostsScreen)
         user.app.screen.host_list.known_hosts = Path("/home/ann/.config/benchtui/known_hosts")
         await user.press("j", "j")
-        await user.sees("trusts the key")
+        await user.sees("press t to trust the key")
         await user.sees("ann@weka-03")
 
     assert snap_compare(app, terminal_size=(120, 36), run_before=look)

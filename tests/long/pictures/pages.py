@@ -106,7 +106,10 @@ def checks() -> dict[str, HostCheck]:
     """What a check found: two clients that differ, one whose key nobody knows."""
     found = {name: HostCheck(name, True, facts=facts_of(name)) for name in CLIENTS[:7]}
     key = "ssh-ed25519 SHA256:0123456789abcdefghijklmnopqrstuvwxyzABCDEFG"
-    said = f"unknown host key {key}; compare it, then: benchtui hosts trust {CLIENTS[7]}"
+    said = (
+        f"unknown host key {key}; compare it with the host's, then run:"
+        f" benchtui hosts trust {CLIENTS[7]}"
+    )
     found[CLIENTS[7]] = HostCheck(CLIENTS[7], False, "host-key-unknown", said)
     servers = {
         name: HostCheck(name, True, facts={**ALIKE, "cpus": 96})

@@ -24,19 +24,24 @@ from tui.model.search import Search
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 FIELDS = (
-    FieldSpec("name", "", "", "one, a range like weka-[01-04], or several: h1,h2", "names"),
+    FieldSpec(
+        "name",
+        "",
+        "",
+        "h1, a range like h[01-04], or several: h1,h2",
+        "names",
+        empty="required",
+    ),
     FieldSpec(
         "address",
         "",
         "",
-        "DNS name or IP address, or a range of them, one per host",
+        "DNS name or IP; one per host: 10.0.0.[1-4]",
         empty="the name, as ~/.ssh/config resolves it",
     ),
     FieldSpec("user", "", "", "who logs in", empty="as ~/.ssh/config says, else your own"),
     FieldSpec("port", "", "", "of the SSH server", empty="as ~/.ssh/config says, else 22"),
-    FieldSpec(
-        "groups", "", "", "names separated by commas; a host may be in several", empty="none"
-    ),
+    FieldSpec("groups", "", "", "names separated by commas", empty="none; such as ssd,rack-1"),
 )
 POINTS, WITHIN = "points", "within"
 
@@ -155,7 +160,14 @@ class AddHost(Dialog[NewHosts | None]):
     async def on_mount(self) -> None:
         """Focus the first field."""
         await self.form.set_fields(FIELDS)
+        self.mark_required()
         self.form.focus_first()
+
+    @on(Form.Edited)
+    def mark_required(self) -> None:
+        """Mark the names, until there are some."""
+        names = self.form.fields[0]
+        names.set_class(not names.value, "-required")
 
     @property
     def form(self) -> Form:

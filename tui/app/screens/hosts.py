@@ -549,11 +549,17 @@ def verdict_lines(check: HostCheck, host_list: HostList, width: int) -> list[Lin
     if check.code != "host-key-unknown":
         return indented([(mark, BAD), (semicolon + more, LABEL)], width, 0)
     prints: list[Run] = [(f"on {check.name}: ", LABEL), (PRINTS_KEYS, BRIGHT)]
-    pins = f": asks, then adds it to {host_list.known_hosts}"
+    trusts: list[Run] = [
+        ("if it prints this fingerprint, press ", TEXT),
+        ("t", ACCENT),
+        (" to trust the key", TEXT),
+        (f" (asks, then adds it to {host_list.known_hosts})", LABEL),
+    ]
+    _, _, more = more.partition("; ")  # before it: how to trust the key in a shell
     return [
         *indented([(mark, BAD)], width, 0),
-        *labelled([("verify", LABEL)], prints, width, INDENT),
-        *labelled([("t", ACCENT)], [("trusts the key", TEXT), (pins, LABEL)], width, INDENT),
+        *labelled([("step 1", LABEL)], prints, width, INDENT),
+        *labelled([("step 2", LABEL)], trusts, width, INDENT),
         *(indented([(more, LABEL)], width, INDENT) if more else []),
     ]
 

@@ -79,11 +79,11 @@ def _shown(facts: Facts, name: str, symbols: Symbols) -> str:
 def together_lines(
     found: FactsTogether, hosts: Mapping[str, Facts], ticked: int, width: int
 ) -> list[Line]:
-    """Return what checked hosts share, then how they differ.
+    """Return how checked hosts differ, then what they share.
 
     `ticked`: number of ticked hosts, some of which may be unchecked.
     """
-    labels = [*machine_lines(hosts), *common_lines(found), *difference_rows(found, width)]
+    labels = [*difference_rows(found, width), *machine_lines(hosts), *common_lines(found)]
     lines = [Line(), rule("Ticked hosts", f"{len(hosts)} of {ticked} checked", width)]
     return [
         *lines,

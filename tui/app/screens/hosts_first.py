@@ -11,6 +11,7 @@ from tui.text.line import (
     BRIGHT,
     LABEL,
     TEXT,
+    VALUE,
     Line,
     Run,
     labelled,
@@ -20,10 +21,10 @@ from tui.text.line import (
     width_of_runs,
 )
 
-WHAT_NOW = (
-    ("J", "benchmark this machine: choose pattern, block size, jobs, queue depth and target"),
-    ("Enter", "benchmark it with one of the presets"),
-    ("n", "add a host; those in ~/.ssh/config are listed already"),
+WHAT_NOW = (  # the first one is what a new user does
+    ("Enter", "benchmark this machine: ticks it and lists the presets"),
+    ("J", "describe a job: pattern, block size, jobs, queue depth, target"),
+    ("n", "add a host over SSH; the inventory and ~/.ssh/config list none"),
     ("?", "show all keys"),
 )
 THE_WAY = (
@@ -43,7 +44,7 @@ def first_lines(width: int, room: int) -> list[Line]:
 
     If not all presets fit, each group has one line; if the groups do not fit, none are shown.
     """
-    lines = [*what_now(width), Line(), *the_way(width)]
+    lines = [rule("Start here", "", width), *what_now(width), Line(), *the_way(width)]
     for brief in (False, True):
         presets = [Line(), *preset_lines(width, brief=brief)]
         if len(lines) + len(presets) <= room:
@@ -79,11 +80,11 @@ def preset_lines(width: int, *, brief: bool) -> list[Line]:
 
 
 def what_now(width: int) -> list[Line]:
-    """Return what the user can do while this machine is the only host."""
+    """Return what the user can do while this machine is the only host, the usual step first."""
     return [
         line
-        for key, does in WHAT_NOW
-        for line in labelled([(key, ACCENT)], [(does, TEXT)], width, 7)
+        for place, (key, does) in enumerate(WHAT_NOW)
+        for line in labelled([(key, ACCENT)], [(does, TEXT if place else VALUE)], width, 7)
     ]
 
 
@@ -93,6 +94,6 @@ def the_way(width: int) -> list[Line]:
         line
         for key, screen, does in THE_WAY
         for line in labelled(
-            [(f"{key:<7}", ACCENT), (f"{screen:<8}", BRIGHT)], [(does, LABEL)], width, 17
+            [(f"{key:<7}", LABEL), (f"{screen:<8}", TEXT)], [(does, LABEL)], width, 17
         )
     ]
