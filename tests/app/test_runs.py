@@ -98,11 +98,22 @@ async def test_an_invalid_run_is_never_listed_without_its_mark(newest: RunMaker)
         assert rows(app)[0].startswith("✗ INVALID: storage-traffic")
         await pilot.resize_terminal(160, 36)
         await app.settle(pilot)
-        assert (
-            rows(app)[0].startswith("✗ INVALID 2026-11-20 10:15")
-            and " storage-traffic " in rows(app)[0]
-        )
+        assert rows(app)[0].startswith("✗ INVALID storage-traffic 2026-11-20 10:15")
         assert rows(app)[0].count("INVALID") == 1  # once is enough: there is room for the checks
+
+
+async def test_a_failed_run_says_why_in_place_of_its_figures(newest: RunMaker) -> None:
+    why = "weka-01: the directory /mnt/weka/fio does not exist"
+    run_dir = newest.run_dir.parent / "20261121T101530Z-weka-gone-0021"
+    utc = "2026-11-21T10:15:30.000000Z"
+    failed = RunMaker(run_dir, host_names(1), READS, tag="weka/gone", utc=utc).begin()
+    write_record(failed.finish("failed", why, broken=failed.hosts).run_dir)
+    async with stage(newest, step="runs", size=(120, 36)) as (app, pilot):
+        (row,) = [row for row in rows(app) if "weka/gone" in row]
+        assert row.startswith("✗ FAILED") and row.endswith(why)
+        await pilot.resize_terminal(*SMALL)
+        await app.settle(pilot)
+        assert any("weka-01: the directory" in row for row in rows(app))
 
 
 async def test_enter_opens_the_result(newest: RunMaker) -> None:

@@ -15,6 +15,7 @@ from tui.text.line import (
     indented,
     labelled,
     padded,
+    paired,
     plain_lines,
     rule,
     spread,
@@ -25,6 +26,13 @@ from tui.text.line import (
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), max_size=30)
 RUNS = st.lists(st.tuples(TEXTS, st.sampled_from(["text", "value", "read"])), max_size=5)
+
+
+def test_two_short_facts_share_a_line_and_a_long_one_has_its_own() -> None:
+    facts = [(name, (text, "text")) for name, text in (("a", "1"), ("bc", "2"), ("d", "x " * 18))]
+    lines = plain_lines(paired(facts, 40))
+    assert lines[0].split() == ["a", "1", "bc", "2"] and lines[0].index("bc") == 21
+    assert lines[1].startswith("d   x x") and all(len(line) <= 40 for line in lines)
 
 
 @given(TEXTS)

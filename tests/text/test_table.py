@@ -51,6 +51,18 @@ def test_a_column_goes_before_another_is_cut_to_less_than_it_wants() -> None:
     assert widths(WITH_NOTE, 24) == [14, 0, 8]
 
 
+def test_a_column_takes_the_room_of_less_important_ones_and_its_least_before_it_goes() -> None:
+    columns = (
+        Column[str]("name", str, 10),
+        Column[str]("took", str, 6, drop=2),
+        Column[str]("note", str, least=8, wants=20, most=20, drop=1),
+    )
+    assert widths(columns, 40) == [10, 6, 20]
+    assert widths(columns, 39) == [10, 0, 20]
+    assert widths(columns, 31) == [10, 0, 19]
+    assert widths(columns, 19) == [19 - 9, 0, 0]
+
+
 def test_room_that_a_column_does_not_need_goes_to_the_others() -> None:
     narrow, wide = (
         fitted(WITH_NOTE, [("sda", 400)]),

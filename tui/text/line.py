@@ -276,6 +276,28 @@ def labelled(
     return [Line.of(*label, (" " * (under - taken), TEXT), *first), *below]
 
 
+def paired(facts: Iterable[tuple[str, Run]], width: int, gutter: int = 3) -> list[Line]:
+    """Return facts, their names in a column and their texts beside them; two short ones in a row
+    share a line.
+    """
+    facts = list(facts)
+    names = max((width_of(name) for name, _ in facts), default=0) + 2
+    half = (width - gutter) // 2
+    lines: list[Line] = []
+    waiting: list[Run] = []
+    for name, text in facts:
+        cell: list[Run] = [(fit(name, names), LABEL), text]
+        is_short = width_of_runs(cell) <= half
+        if waiting and is_short:
+            lines.append(Line.of(*padded(waiting, half + gutter), *cell))
+            waiting = []
+            continue
+        lines += [Line.of(*waiting)] if waiting else []
+        lines += [] if is_short else labelled(cell[:1], cell[1:], width)
+        waiting = cell if is_short else []
+    return [*lines, Line.of(*waiting)] if waiting else lines
+
+
 def indented(runs: Sequence[Run], width: int, indent: int = 2) -> list[Line]:
     """Return an indented text, its wrapped lines indented slightly more."""
     first, *more = wrap(runs, max(width - indent - 2, 10)) or [()]

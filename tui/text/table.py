@@ -20,7 +20,7 @@ class Column(Struct, Generic[Row], frozen=True):
 
     `width` 0: the column shares the remaining room, `least` to `most` cells, or in a `measured`
     table is as wide as its widest cell. While a column has fewer cells than it `wants`, the one
-    with the highest `drop` is dropped; 0 is never dropped.
+    with the highest `drop` is dropped, or takes `least` if it wanted more; 0 is never dropped.
     """
 
     title: str
@@ -94,9 +94,13 @@ def widths(columns: Sequence[Column[Row]], width: int) -> list[int]:
     """Return the width of each column in a line of `width` cells; 0 means the column is dropped."""
     shown = list(range(len(columns)))
     wanted = [column.width or max(column.least, column.wants) for column in columns]
-    while _with_gaps(columns, shown, wanted) > width and any(columns[i].drop for i in shown):
-        shown.remove(max(shown, key=lambda i: (columns[i].drop, i)))
     least = [column.width or column.least for column in columns]
+    while _with_gaps(columns, shown, wanted) > width and any(columns[i].drop for i in shown):
+        last = max(shown, key=lambda i: (columns[i].drop, i))
+        if wanted[last] > least[last]:
+            wanted[last] = least[last]
+        else:
+            shown.remove(last)
     taken = wanted if _with_gaps(columns, shown, wanted) <= width else least
     found = [taken[i] if i in shown else 0 for i in range(len(columns))]
     spare = width - _with_gaps(columns, shown, found)

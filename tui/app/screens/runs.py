@@ -35,11 +35,14 @@ from tui.text.line import (
     BRIGHT,
     GOOD,
     LABEL,
+    TEXT,
     WARN,
+    Line,
     Run,
+    fit,
 )
 from tui.text.sparkline import spark
-from tui.text.table import Column
+from tui.text.table import Column, table_line
 
 if TYPE_CHECKING:
     from tui.library.summary import RunSummary
@@ -65,9 +68,25 @@ STATE_CELLS: dict[str, tuple[str, str]] = {  # state -> symbol attribute of the 
 
 STATE_FROM = 132  # columns for state and verdict side by side
 CHECKS_FROM = 104  # columns for the checks that made a run invalid, where there is no state
+CHANGE = "vs last"  # title of the change since the run before with the same setup
 
 
 CHROME_LINES = 2  # top line and keys
+
+
+class RunList(PickList["RunSummary"]):
+    """The list of runs; a run without figures has the reason in their place."""
+
+    def row_line(self, row: RunSummary, rooms: Sequence[int], width: int, fill: str) -> Line:
+        """Return the line of a run."""
+        if not without_figures(row):
+            return super().row_line(row, rooms, width, fill)
+        order = ORDERS["headline"].key
+        at = next(place for place, column in enumerate(self.columns) if column.order is order)
+        line = table_line(self.columns[:at], rooms[:at], row, fill)
+        room = width - 2 * int(self.scrolls) - line.width - self.columns[at].gap
+        why = (" " * self.columns[at].gap + fit(note_text(row), room), TEXT)
+        return Line.of(*line.runs, why, fill=fill)
 
 
 class RunsScreen(FilteredScreen):
@@ -90,7 +109,7 @@ class RunsScreen(FilteredScreen):
     def compose_body(self) -> Iterable[Widget]:
         """Yield the list with its filter and a preview, or a note if there are no runs."""
         self.columns = columns(self.shell.symbols, self.marked, self.cells, lambda: self.history)
-        picklist = PickList(self.columns, key_of, fits=True, id="runs-list")
+        picklist = RunList(self.columns, key_of, fits=True, id="runs-list")
         picklist.sort = next(
             column for column in picklist.columns if column.order is ORDERS["started"].key
         )
@@ -202,7 +221,7 @@ class RunsScreen(FilteredScreen):
         shown = [run for run in self.runs if self.wanted(run)]
         empty = {title for title, text in OPTIONAL.items() if not any(map(text, shown))}
         empty |= set() if self.marked else {""}  # the letters of marks
-        empty |= set() if any(self.history.change(run) is not None for run in shown) else {"change"}
+        empty |= set() if any(self.history.change(run) is not None for run in shown) else {CHANGE}
         self.picklist.columns = tuple(
             column for column in self.columns if column.title not in empty
         )
@@ -351,30 +370,31 @@ def columns(
     else:
         first = ordered_by("state", "state", state, least=13, most=13, gap=1)
         judgement = [
-            ordered_by("verdict", "verdict", verdict_of, least=14, wants=17, most=28, drop=1)
+            ordered_by("verdict", "verdict", verdict_of, least=14, wants=28, most=28, drop=1)
         ]
     return (
         Column("", letter, 1, role=ACCENT),
         first,
+        *judgement,
         ordered_by("started", "start, UTC" if narrow else "started (UTC)",
             lambda run: started(run, history(), brief=narrow), 14 if narrow else 16, role=LABEL,
             drop=1 if narrow else 0),
-        ordered_by("profile", "profile", named, least=15, wants=24, most=34),
+        ordered_by("profile", "profile", named, least=15,
+            wants=20 if cells < CHECKS_FROM else 24, most=34),
         ordered_by("hosts", "hosts", lambda run: str(len(run.hosts) or units.UNKNOWN), 6,
             right=True, gap=1,
                    drop=4 if narrow else 0),
         ordered_by("headline", "headline", headline_of, least=17, most=20, right=True),
-        Column("change", lambda run: change_of(run, history()), least=7, most=9, right=True,
-            drop=2),
+        Column(CHANGE, lambda run: change_of(run, history()), least=7, most=9, right=True,
+            drop=3),
         ordered_by("p99", "p99", lambda run: units.latency(run.p99_ns), least=7, most=8,
             right=True, drop=2 if cells < CHECKS_FROM else 0),
         ordered_by("bandwidth", "bandwidth", bandwidth_of, least=10, most=10, right=True, drop=5),
         Column("over time", lambda run: over_time(run, symbols), SPARK_CELLS, role=ACCENT, drop=6),
-        *judgement,
         ordered_by("time", "took", lambda run: units.duration(run.duration_s), least=7, most=7,
             right=True, drop=4,
                    role=LABEL),
-        ordered_by("title", "note", note_text, least=14, wants=18, drop=3),
+        ordered_by("title", "note", note_cell, least=14, wants=40, drop=3),
         ordered_by("tags", "tags", lambda run: tags_text(run.tags), least=14, most=40, drop=7,
             role=LABEL),
         ordered_by("target", "target", lambda run: run.target, least=14, most=40, drop=8,
@@ -386,12 +406,13 @@ def state_of(run: RunSummary, symbols: Symbols, cells: int) -> Run:
     """Return the state of a run, in `cells` columns; for an invalid one its first reason."""
     if run.verdict == "invalid":
         why = "" if cells >= STATE_FROM else run.weakened_by.split(",")[0].split(" +")[0]
-        word = "" if why and cells < CHECKS_FROM else f"INVALID{': ' if why else ''}"
-        return f"{symbols.bad} {word}{why}", BAD
+        why = f": {why}" if why and cells >= CHECKS_FROM else ""
+        return f"{symbols.bad} INVALID{why}", BAD
     symbol, role = STATE_CELLS.get(run.state, ("dot", LABEL))
     if run.state == "complete" and run.shown_verdict == "valid-with-warnings":
         symbol, role = STATE_CELLS["partial"]
-    return f"{getattr(symbols, symbol)} {run.state}", role
+    word = "FAILED" if run.state == "failed" else run.state
+    return f"{getattr(symbols, symbol)} {word}", role
 
 
 def started(run: RunSummary, history: EarlierRuns, *, brief: bool) -> str:
@@ -465,9 +486,19 @@ def note_text(run: RunSummary) -> str:
     )
 
 
+def without_figures(run: RunSummary) -> bool:
+    """Return whether a run has a reason in place of figures: it failed, or cannot be read."""
+    return run.state in ("failed", "unreadable") and not run.headline and bool(note_text(run))
+
+
+def note_cell(run: RunSummary) -> str:
+    """Return the note of a run; empty if the line has it in place of figures."""
+    return "" if without_figures(run) else note_text(run)
+
+
 # columns that are shown when a run has something there
 OPTIONAL: dict[str, Callable[[RunSummary], object]] = {
-    "note": note_text,
+    "note": note_cell,
     "tags": lambda run: run.tags,
     "target": lambda run: run.target,
 }

@@ -37,7 +37,7 @@ from tui.text.line import (
     labelled,
     packed,
     padded,
-    width_of_runs,
+    paired,
     wrap,
 )
 from tui.text.search import caveat_text
@@ -69,18 +69,23 @@ class Measured(Struct, frozen=True):
 
 
 def rate_lines(run: RunSummary, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """Return the throughput over time in at most `height` lines, from 0; empty without samples."""
+    """Return the throughput over time in at most `height` lines, from its minimum.
+
+    Empty without samples, or if all are equal.
+    """
     values = [value for value in run.iops_over_time if value is not None]
     rows = min(height - 2, MOST_ROWS)  # an empty line above, the axis below
-    if not values or rows < LEAST_ROWS:
+    if not values or rows < LEAST_ROWS or min(values) == max(values):
         return []
-    top = f"{units.iops(max(values))} "
+    low, high = min(values), max(values)
+    top, bottom = f"{units.iops(high)} ", f"{units.iops(low)} "
+    top = top.rjust(len(bottom))
     cells = width - LABEL_CELLS - len(top)
     points = [
         run.iops_over_time[at * len(run.iops_over_time) // (2 * cells)] for at in range(2 * cells)
     ]
-    drawn = area(points, cells, rows, symbols)
-    labels = [top, *[" " * len(top)] * (rows - 2), f"{'0 ':>{len(top)}}"]
+    drawn = area(points, cells, rows, symbols, low, high)
+    labels = [top, *[" " * len(top)] * (rows - 2), bottom.rjust(len(top))]
     name = "IOPS".ljust(LABEL_CELLS)
     return [
         Line(),
@@ -298,7 +303,7 @@ def _change(run: RunSummary, earlier: Sequence[RunSummary], width: int) -> Itera
         return
     said: list[Run] = [
         (share_text(run, earlier[0]), BRIGHT),
-        (f" against {stamp(earlier[0])} ({earlier[0].headline})", LABEL),
+        (f" against the same setup on {stamp(earlier[0])} ({earlier[0].headline})", LABEL),
     ]
     for part in wrap(said, width):
         yield Line.of(*part)
@@ -376,22 +381,8 @@ def _facts(run: RunSummary, changed: Mapping[str, str], width: int, whole: bool)
 
 def _brief_facts(run: RunSummary, changed: Mapping[str, str], width: int) -> Iterator[Line]:
     """Yield the facts, two short ones in a line."""
-    half = (width - GUTTER) // 2
-    waiting: list[Run] = []
-    for name, text in _named_facts(run, changed, width, False).items():
-        cell: list[Run] = [(name.ljust(LABEL_CELLS), LABEL), (text, TEXT)]
-        is_short = width_of_runs(cell) <= half
-        if waiting and is_short:
-            yield Line.of(*padded(waiting, half + GUTTER), *cell)
-            waiting = []
-            continue
-        if waiting:
-            yield Line.of(*waiting)
-        waiting = cell if is_short else []
-        if not is_short:
-            yield from labelled(cell[:1], cell[1:], width)
-    if waiting:
-        yield Line.of(*waiting)
+    facts = _named_facts(run, changed, width, False)
+    yield from paired(((name, (text, TEXT)) for name, text in facts.items()), width, GUTTER)
 
 
 def _named_facts(
