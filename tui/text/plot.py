@@ -168,12 +168,16 @@ def plot_rows(height: int) -> int:
 
 
 class Plot(Struct, frozen=True):
-    """Curves between two axes, with a title."""
+    """Curves between two axes, with a title.
+
+    `marks`: meaning of marks on the curves, in the legend if it fits beside the title.
+    """
 
     title: str
     curves: Sequence[Curve]
     x: Axis
     y: Axis
+    marks: Sequence[Run] = ()
 
     def label_width(self, height: int) -> int:
         """Return the width of the labels beside the vertical axis."""
@@ -206,6 +210,7 @@ class Plot(Struct, frozen=True):
             width,
             by_mark=by_mark,
             meet=any(text == BOTH for row in texts for text, _ in row),
+            marks=self.marks,
         )
         body = [
             Line.of(
@@ -233,11 +238,17 @@ def _differ_by_colour(curves: Sequence[Curve]) -> bool:
 
 
 def _head(
-    title: str, curves: Sequence[Curve], width: int, *, by_mark: bool, meet: bool
+    title: str,
+    curves: Sequence[Curve],
+    width: int,
+    *,
+    by_mark: bool,
+    meet: bool,
+    marks: Sequence[Run] = (),
 ) -> list[Line]:
     """Return the title with the curves' names beside it or, if room is short, below it.
 
-    `meet` adds the mark of cells in which curves meet.
+    `meet` adds the mark of cells in which curves meet. `marks` are left out if room is short.
     """
     named = [(place, curve) for place, curve in enumerate(curves) if curve.name]
     items: list[list[Run]] = []
@@ -250,6 +261,9 @@ def _head(
     legend = [
         run for at, item in enumerate(items) for run in ([("  ", TEXT), *item] if at else item)
     ]
+    more = [run for mark in marks for run in (("  ", TEXT), mark)]
+    if width_of(title) + width_of_runs([*legend, *more]) + 2 <= width:
+        legend += more
     if width_of(title) + width_of_runs(legend) + 2 <= width:
         return (
             [Line.of(*spread([(title, TITLE)], legend, width))]

@@ -20,7 +20,7 @@ from tui.model.search_record import (
     SearchRecord,
 )
 from tui.text.points import knobs_text
-from tui.text.search_texts import search_text
+from tui.text.search_texts import NOT_HELD, search_text
 
 ROLES = {"maximum": "full load", "search": "search", "confirm": "confirm", "curve": "curve",
     "recover": "recovery",
@@ -129,24 +129,23 @@ def _held(answer: AnswerRecord, so_far: bool) -> str:
     credits nor a cache that fills up.
     """
     if answer.held_s is None:
-        return "" if so_far else ", not held"
+        return "" if so_far else f", {NOT_HELD}"
     known = isinstance(answer.hold, CodedText) and answer.hold.code == "held"
     load = search_text(answer.hold) if known else f"held for {units.span(answer.held_s)}"
     return f", {load.removesuffix(' at full load')}"
 
 
 def hold_text(answer: AnswerRecord) -> str:
-    """Return whether the answer was confirmed by a long hold, as text.
-
-    ``not held`` for older records, which do not say.
+    """Return whether the answer was confirmed by a long hold, as text; older records do not say
+    why it was not.
     """
-    return search_text(answer.hold) or "not held"
+    return search_text(answer.hold) or NOT_HELD
 
 
 CAVEATS: dict[str, str] = {
     "contradictions": "points of the search contradict each other",
     "unfinished": "search unfinished",
-    "not-held": "answer not held",
+    "not-held": NOT_HELD,
 }
 
 

@@ -176,10 +176,13 @@ def failed_hold(
     )
 
 
+NOT_HELD = "not confirmed over a longer time"
+
+
 def not_held(failure: str | None, seconds: float) -> str:
     """Return why the answer is not held."""
     ended = f"the search ended before a hold of {units.span(seconds)}"
-    return f"not held: {failure or ended}"
+    return f"{NOT_HELD}: {failure or ended}"
 
 
 def can_be_missed(stall_s: float | None, seconds: float) -> str:
@@ -245,7 +248,7 @@ ANSWERS: dict[str, Text] = {
     "rate-not-achieved": "the offered rate",
     # the hold
     "hold-not-requested": lambda longest_s: (
-        f"not held: --hold 0; no load was measured for longer than {units.span(longest_s)}"
+        f"{NOT_HELD}: --hold 0; no load was measured for longer than {units.span(longest_s)}"
     ),
     "held": lambda seconds, offered_iops: (
         f"held for {units.span(seconds)} at {load_text(offered_iops)}"

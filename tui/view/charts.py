@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import ceil, floor, log10
 from typing import Literal
 
@@ -16,7 +17,17 @@ from tui.model.figure_record import SeriesColumns, SeriesRecord
 from tui.model.record import RunRecord
 from tui.model.step_record import StepRecord
 from tui.text.line import LABEL, Line
-from tui.text.plot import DOWN, LEAST_WIDTH, ROLES, Axis, AxisTicks, Curve, Plot, plot_rows
+from tui.text.plot import (
+    DOWN,
+    LEAST_WIDTH,
+    ROLES,
+    Axis,
+    AxisTicks,
+    Curve,
+    Plot,
+    plot_rows,
+    row_of,
+)
 
 ChartMetric = Literal["iops", "bandwidth", "latency"]
 Drawn = Literal["iops", "bandwidth", "latency", "p99"]
@@ -24,6 +35,9 @@ Values = Sequence[float | None]
 
 STEADY = 0.6  # of the largest value: if all are above, an axis need not start at 0
 LEAST_SPAN = 0.05  # of the largest value: an axis is not zoomed further
+LOG_AIR = 1.05
+# rows between ticks of a logarithmic axis; the widest gap may be this many times the closest
+LEAST_GAP, UNEVEN = 2, 1.5
 DAY_S = 86400
 TIME_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, DAY_S)
 
@@ -249,6 +263,42 @@ def value_axis(metric: ChartMetric, highest: float, rows: int, lowest: float = 0
     high, marks = even_marks(highest / scale, rows, lowest / scale)
     labels = [f"{mark:.6g}{unit}" if mark else "0" for mark in marks]
     return Axis(marks[0] * scale, high * scale, AxisTicks([mark * scale for mark in marks], labels))
+
+
+def log_axis(metric: ChartMetric, lowest: float, highest: float, rows: int) -> Axis:
+    """Return a logarithmic axis: positions are powers of ten, labels are values."""
+    low, high = log10(lowest / LOG_AIR), log10(highest * LOG_AIR)
+    return Axis(low, high, log_ticks(metric, low, high, rows))
+
+
+def log_ticks(metric: ChartMetric, low: float, high: float, rows: int) -> AxisTicks:
+    """Return ticks at 1, 2, 5, at 1, 3, or at powers of ten of each decade.
+
+    The first of these sets that is evenly spaced in rows is used, otherwise the coarsest.
+    Bandwidths have one unit.
+    """
+    size, unit = METRICS[metric].scale(10.0**high) if metric == "bandwidth" else (1.0, "")
+    powers = range(floor(low - log10(size)), ceil(high - log10(size)) + 1)
+    choices = [
+        [factor * 10.0**power * size for power in powers for factor in each]
+        for each in ((1, 2, 5), (1, 3), (1,))
+    ]
+    inside = [[value for value in values if low <= log10(value) <= high] for values in choices]
+    even = (
+        values for values in inside if _is_even([log10(each) for each in values], low, high, rows)
+    )
+    shown = next(even, next((values for values in reversed(inside) if values), []))
+    labels = [
+        f"{value / size:.6g}{unit}" if unit else METRICS[metric].rounded(value) for value in shown
+    ]
+    return AxisTicks([log10(value) for value in shown], labels)
+
+
+def _is_even(marks: Sequence[float], low: float, high: float, rows: int) -> bool:
+    """Return whether there are two or more ticks, not adjacent and about equally spaced."""
+    found = [row_of(mark, low, high, rows) for mark in marks]
+    gaps = [b - a for a, b in pairwise(found)]
+    return bool(gaps) and min(gaps) >= LEAST_GAP and max(gaps) <= UNEVEN * min(gaps)
 
 
 def even_marks(highest: float, rows: int, lowest: float = 0.0) -> tuple[float, list[float]]:

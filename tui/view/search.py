@@ -32,6 +32,7 @@ from tui.text.line import (
     Run,
     indented,
     labelled,
+    paired,
     plain_lines,
 )
 from tui.text.points import knobs_text
@@ -51,7 +52,7 @@ from tui.text.search import (
     spread,
     term,
 )
-from tui.text.search_texts import search_text
+from tui.text.search_texts import NOT_HELD, search_text
 from tui.text.table import Column, text_table
 from tui.view.search_chart import curve_chart, scaling_chart
 from tui.view.step_notes import width_texts
@@ -59,6 +60,15 @@ from tui.view.step_notes import width_texts
 VERDICT_ROLES = {"meets": GOOD, "breaks": BAD, "unclear": WARN, "void": FAINT}
 
 CONTRADICTION = "contradiction"
+INTERVAL, FIRST, NEAREST, HEADROOM, SPENT = (
+    "95 % interval",
+    "first exceeded",
+    "nearest limit",
+    "headroom",
+    "budget used",
+)
+KEY_FACTS = frozenset({INTERVAL, FIRST, NEAREST, HEADROOM, SPENT})  # above the chart
+ROOMY = 12  # a chart of fewer lines makes room for the facts above it
 
 
 def answer_lines(search: SearchRecord, width: int) -> list[Line]:
@@ -74,6 +84,10 @@ def _fact_lines(facts: Iterable[tuple[str, str, str]], width: int) -> list[Line]
     ]
 
 
+def _fact_table(facts: Iterable[tuple[str, str, str]], width: int) -> list[Line]:
+    return paired([(name, (text, role)) for name, text, role in facts], width)
+
+
 def answer_facts(search: SearchRecord) -> Iterator[tuple[str, str, str]]:
     """Yield the name, text and role of each fact about the result."""
     told = headline_text(search) or "no points yet"
@@ -84,7 +98,8 @@ def answer_facts(search: SearchRecord) -> Iterator[tuple[str, str, str]]:
     if answer is not None:
         yield from _answer_facts(search, answer)
     if answer is not None and answer.step is not None:
-        yield "hold", hold_text(answer), TEXT if answer.held_s is not None else WARN
+        held = hold_text(answer).replace(NOT_HELD, "not confirmed")
+        yield "longer time", held, TEXT if answer.held_s is not None else WARN
     if search.maximum_iops is not None and search.kind == "capacity":
         yield "full load", known(search.maximum_iops, "iops"), TEXT
     if search.knee is not None and (answer is not None or search.scaling is not None):
@@ -95,7 +110,7 @@ def answer_facts(search: SearchRecord) -> Iterator[tuple[str, str, str]]:
         yield "jobs", shares_text(search.job_shares), TEXT
     for text in answer.notes if answer is not None else []:
         yield "note", search_text(text), TEXT
-    yield "spent", spent_text(search), TEXT
+    yield SPENT, spent_text(search), TEXT
     for text in answer.not_tried if answer is not None else search.not_tried:
         yield "not tried", search_text(text), TEXT
 
@@ -103,10 +118,10 @@ def answer_facts(search: SearchRecord) -> Iterator[tuple[str, str, str]]:
 def _answer_facts(search: SearchRecord, answer: AnswerRecord) -> Iterator[tuple[str, str, str]]:
     texts = {each.text: limit_text(each) for each in search.limits}
     if answer.step is not None and (ends := between(answer.capacity, answer.unit)):
-        yield "95 % interval", ends, TEXT
+        yield INTERVAL, ends, TEXT
     if answer.binding:
         # no limit was exceeded there
-        word = "nearest limit" if answer.state == "met-at-full-load" else "exceeded first"
+        word = NEAREST if answer.state == "met-at-full-load" else FIRST
         binding = search_text(answer.binding)
         yield word, texts.get(binding, binding), TEXT
     if answer.bottleneck:
@@ -116,9 +131,9 @@ def _answer_facts(search: SearchRecord, answer: AnswerRecord) -> Iterator[tuple[
             f"{share * 100:.0f} % to {texts.get(name, name)}"
             for name, share in answer.headroom.items()
         )
-        yield "headroom", ", ".join(parts), TEXT
+        yield HEADROOM, ", ".join(parts), TEXT
     if there := latency_there(search, answer):
-        yield "latency", there, TEXT
+        yield "latency there", there, TEXT
 
 
 def latency_there(search: SearchRecord, answer: AnswerRecord) -> str:
@@ -339,12 +354,15 @@ def start_texts(search: SearchRecord) -> list[str]:
 def capacity_lines(
     search: SearchRecord, width: int, height: int, *, coloured: bool = False
 ) -> list[Line]:
-    """Return the page below the headline: contradictions, chart, rest of the answer, evidence.
+    """Return the page below the headline: contradictions, key facts, chart, rest of the answer,
+    evidence.
 
-    Contradictions and chart are `height` lines high.
+    Contradictions and chart are `height` lines high; a low chart makes room for key facts too.
     """
     _, *facts = answer_facts(search)
     contradictions = _fact_lines([fact for fact in facts if fact[0] == CONTRADICTION], width)
+    key = _fact_table([fact for fact in facts if fact[0] in KEY_FACTS], width)
+    height -= len(key) + 1 if height < ROOMY else 0
     height -= len(contradictions) + 1 if contradictions else 0
     if search.scaling is not None:
         chart = scaling_chart(search.scaling, width, height, coloured=coloured)
@@ -352,8 +370,9 @@ def capacity_lines(
         chart = curve_chart(search, width, height, coloured=coloured)
     blocks = [
         contradictions,
+        key,
         chart,
-        _fact_lines([fact for fact in facts if fact[0] != CONTRADICTION], width),
+        _fact_table([fact for fact in facts if fact[0] not in {CONTRADICTION, *KEY_FACTS}], width),
         scaling_lines(search, width),
         evidence_lines(search, width),
     ]

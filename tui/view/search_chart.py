@@ -3,37 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
-from math import ceil, floor, log10
+from math import log10
 
 from msgspec.structs import replace
 
-from tui.metrics.registry import BY_UNIT, METRICS
+from tui.metrics.registry import BY_UNIT
 from tui.model.search_record import ScalingRecord, SearchRecord
 from tui.record.search_figures import PointNow, Trace, main_of, rate_unit, same_traces, traces
 from tui.text.line import BAD, BRIGHT, GOOD, Line
 from tui.text.plot import (
     LEAST_HEIGHT,
     LEAST_WIDTH,
+    POINT,
     ROLES,
     SIDES,
+    WRONG,
     Axis,
     AxisTicks,
     Curve,
     Plot,
     plot_rows,
-    row_of,
 )
 from tui.text.search import limit_text, measured_scales
-from tui.view.charts import ChartMetric, value_axis, value_ticks
+from tui.view.charts import ChartMetric, log_ticks, value_axis, value_ticks
 
 METRIC: dict[str, ChartMetric] = {"iops": "iops", "bytes_per_s": "bandwidth"}
 AIR = 1.05
-# rows between marks; the widest gap may be this many times the closest
-LEAST_GAP, UNEVEN = 2, 1.5
 # latencies this far over all limits are drawn at the top, so that the rest is not flat
 OPEN = 8.0
 FAR = 0.4  # of the highest rate: lowest ones above it do not begin their axis at 0
+WEAK = "*55"  # strength of curves without a limit, beside the one that has it
 NOW = "latency"  # a colour not used by the first three curves
 
 
@@ -61,11 +60,17 @@ def curve_chart(
     title = f"{named}latency vs. {BY_UNIT[rate_unit(search)].title}"
     curves = [*_limits(search, found, x, y), *_uprights(search, x, y, now)]
     main = main_of(found)
-    curves += [_curve(trace, place, y, marked=trace is main) for place, trace in enumerate(found)]
+    has_limit = any(trace.most_ns is not None for trace in found)
+    for place, trace in enumerate(found):
+        curve = _curve(trace, place, y, marked=trace is main)
+        weak = has_limit and trace.most_ns is None
+        curves.append(replace(curve, role=curve.role + WEAK) if weak else curve)
     curves += (
         _reached(search, main, reached, x, y) if main is not None and reached is not None else []
     )
-    return Plot(title, curves, x, y).lines(width, height, coloured=coloured)
+    judged = search.limits and search.points
+    marks = [(f"{POINT} meets", GOOD), (f"{WRONG} breaks", BAD)] if judged else []
+    return Plot(title, curves, x, y, marks).lines(width, height, coloured=coloured)
 
 
 def overlay_chart(
@@ -168,34 +173,7 @@ def _latency_axis(found: Sequence[Trace], rows: int) -> Axis:
     limits = [trace.most_ns for trace in found if trace.most_ns]
     most = min(max(values), max(limits) * OPEN) if limits else max(values)
     low, high = log10(min([*values, *limits]) / AIR**2), log10(max([most, *limits]) * AIR**2)
-    return Axis(low, high, _log_ticks(low, high, rows))
-
-
-def _log_ticks(low: float, high: float, rows: int) -> AxisTicks:
-    """Return ticks at 1, 2, 5, at 1, 3, or at powers of ten of each decade.
-
-    The first of these sets that is evenly spaced in rows is used, otherwise the coarsest.
-    """
-    powers = range(floor(low), ceil(high) + 1)
-    choices = [
-        [factor * 10.0**power for power in powers for factor in each]
-        for each in ((1, 2, 5), (1, 3), (1,))
-    ]
-    inside = [[value for value in values if low <= log10(value) <= high] for values in choices]
-    even = (
-        values for values in inside if _is_even([log10(each) for each in values], low, high, rows)
-    )
-    shown = next(even, next((values for values in reversed(inside) if values), []))
-    return AxisTicks(
-        [log10(value) for value in shown], [METRICS["latency"].rounded(value) for value in shown]
-    )
-
-
-def _is_even(marks: Sequence[float], low: float, high: float, rows: int) -> bool:
-    """Return whether there are two or more ticks, not adjacent and about equally spaced."""
-    found = [row_of(mark, low, high, rows) for mark in marks]
-    gaps = [b - a for a, b in pairwise(found)]
-    return bool(gaps) and min(gaps) >= LEAST_GAP and max(gaps) <= UNEVEN * min(gaps)
+    return Axis(low, high, log_ticks("latency", low, high, rows))
 
 
 def _at(y: Axis, latency_ns: float) -> float:

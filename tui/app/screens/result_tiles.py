@@ -27,7 +27,7 @@ from tui.record.headline import told_headline
 from tui.record.matrix import of_which
 from tui.text.digits import FigureTile, tile_lines
 from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, labelled
-from tui.text.search import caveats
+from tui.text.search import caveats, headline_text
 from tui.view.step_notes import measured_nothing
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ def headline(page: Page, width: int) -> list[Line]:
             Line.of(*clip([(f"{what}, {which}: ", LABEL), (best_name(page), TEXT)], width))
         )
     if tiles and found is not None and page.record.search is not None:
-        answer = told_headline(page.record)  # with its limit
+        # with its limit; the line below says whether it was confirmed
+        answer = headline_text(page.record.search, so_far=True) or told_headline(page.record)
         lines.append(Line.of(*clip([(answer, VALUE)], width)))
     return [*lines, *verdict_lines(page.record, width), *bottleneck_lines(page, width)]
 
