@@ -178,9 +178,10 @@ async def test_members_of_a_suite_have_a_row_each(tmp_path: Path) -> None:
 async def test_the_result_begins_with_the_matrix_and_its_best_point(tmp_path: Path) -> None:
     async with stage(finished(sweep(tmp_path), figures_of()), step="result") as (app, _):
         page = app.text_of("#result-page")
-        assert "best of 5 with 4 KiB blocks: bs=4k numjobs=16" in page
+        assert "best of 5 points with 4 KiB blocks: bs=4k numjobs=16" in page
         assert "› bs=4k numjobs=16  214k IOPS" in page
-        assert "◆ knee at numjobs=8 with bs=4k (201k IOPS" in page
+        (best,) = [line for line in page.splitlines() if "16: +6.5 %" in line]
+        assert best.split()[:6] == ["4k", "16", "214k", "836", "MiB/s", "8"]
         assert "Over time" not in page
 
 

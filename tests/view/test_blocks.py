@@ -70,12 +70,12 @@ def test_a_sweep_over_nothing_but_the_size_has_no_best_of_its_iops() -> None:
 def test_bandwidth_is_ranked_over_all_sizes() -> None:
     cells = swept("bytes_per_s")
     assert block_texts(cells) == []
-    assert of_which(cells, 8, "bytes_per_s") == "best of 9"
+    assert of_which(cells, 8, "bytes_per_s") == "best of 9 points"
 
 
 @pytest.mark.parametrize(("step", "told"), [(1, "4 KiB"), (4, "64 KiB"), (8, "1 MiB")])
 def test_a_point_is_the_best_of_those_of_its_size(step: int, told: str) -> None:
-    assert of_which(swept(), step, "iops") == f"best of 3 with {told} blocks"
+    assert of_which(swept(), step, "iops") == f"best of 3 points with {told} blocks"
 
 
 def test_a_mixture_that_comes_out_a_little_otherwise_is_one_size() -> None:
@@ -84,9 +84,9 @@ def test_a_mixture_that_comes_out_a_little_otherwise_is_one_size() -> None:
         for depth, size in zip(DEPTHS, (9000.0, 9100.0, 8950.0), strict=True)
     ]
     assert len(by_block(mixed)) == 1
-    assert of_which(mixed, 0, "iops") == "best of 3"
+    assert of_which(mixed, 0, "iops") == "best of 3 points"
 
 
 def test_unknown_sizes_change_nothing() -> None:
     cells = [replace(each, io_bytes=None, bytes_per_s=None) for each in swept()]
-    assert (block_texts(cells), of_which(cells, 1, "iops")) == ([], "best of 9")
+    assert (block_texts(cells), of_which(cells, 1, "iops")) == ([], "best of 9 points")

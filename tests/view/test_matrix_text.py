@@ -101,7 +101,7 @@ def test_another_figure_can_be_put_into_the_cells(swept: RunRecord) -> None:
 def test_a_sweep_is_drawn_over_its_axis_one_curve_a_value_of_the_other(swept: RunRecord) -> None:
     (table,) = tables_of(cells_of_record(swept))
     lines = plain_lines(table_chart(table, 90, 18))
-    assert lines[0].startswith("read IOPS by numjobs  ")
+    assert lines[0].startswith("read IOPS by numjobs, log scale  ")
     assert lines[0].endswith("  • bs=4k  + bs=16k  % bs=64k  = bs=256k  # several")
     assert lines[-1].split() == ["1", "2", "4", "8", "16"]
     assert any("◆" in line for line in lines)

@@ -313,18 +313,18 @@ def by_block(cells: Sequence[Cell]) -> list[list[Cell]]:
 
 
 def of_which(cells: Sequence[Cell], step: int | None, unit: str) -> str:
-    """Return the group in which a step's point is the best: ``best of 6``, ``best of 3 with 4 KiB
-    blocks``.
+    """Return the group in which a step's point is the best: ``best of 6 points``, ``best of 3
+    points with 4 KiB blocks``.
 
     `unit` is the unit of the compared figure.
     """
     groups = by_block(cells) if unit in BY_NATURE else []
     own = next((group for group in groups if any(step in cell.steps for cell in group)), cells)
     if len(groups) < 2 or own is cells:
-        return f"best of {len(cells)}"
+        return f"best of {len(cells)} points"
     blocks = f"{units.size(own[0].io_bytes)} blocks"
     return (
-        f"best of {len(own)} with {blocks}"
+        f"best of {len(own)} points with {blocks}"
         if len(own) > 1
         else f"with {blocks}, one of {len(groups)} sizes"
     )

@@ -376,7 +376,8 @@ def _list_lines(table: MatrixTable, width: int, look: MatrixStyle) -> Iterator[L
     rooms = widths(columns, width)
     yield head_line(columns, rooms)
     for row in table.rows:
-        yield table_line(columns, rooms, row)
+        here = look.cursor and _only(row).key == look.cursor
+        yield table_line(columns, rooms, row, "cursor" if here else "")
 
 
 def _only(row: TableRow) -> Cell:
@@ -420,6 +421,7 @@ def _columns(
             "min–max", of(lambda cell: _spread(cell, own(cell))), right=True, role=LABEL, drop=4
         ),
         Column("n", of(_count), right=True, role=LABEL, drop=7),
+        *_rates(table, of),
         Column("mean", of(lambda cell: _short(cell.mean_ns)), right=True, role=LABEL, drop=6),
         Column("p99", of(lambda cell: _short(cell.p99_ns)), right=True, role=LABEL, drop=5),
         Column(
@@ -433,6 +435,39 @@ def _columns(
     ]
     note: Column[TableRow] = Column("", lambda row: _note(table, _only(row)))
     return [*labels, *what, Column(scale.unit or "headline", figure, right=True), *said, note]
+
+
+def _rates(
+    table: MatrixTable, of: Callable[[Callable[[Cell], str]], Callable[[TableRow], str]]
+) -> list[Column[TableRow]]:
+    """Return IOPS and bandwidth of the members of a suite, unless only headlines have them."""
+    rates = (
+        Column[TableRow]("IOPS", of(_iops), right=True, role=LABEL, drop=7),
+        Column[TableRow](
+            "bandwidth",
+            of(_bandwidth),
+            right=True,
+            role=LABEL,
+            drop=8,
+        ),
+    )
+    known = (
+        any(_iops(cell) for cell in table.cells if cell.unit != "iops"),
+        any(_bandwidth(cell) for cell in table.cells if cell.unit != "bytes_per_s"),
+    )
+    return [] if table.axes else [rate for rate, adds in zip(rates, known, strict=True) if adds]
+
+
+def _bandwidth(cell: Cell) -> str:
+    return units.bandwidth(cell.bytes_per_s) if cell.bytes_per_s else ""
+
+
+def _iops(cell: Cell) -> str:
+    if cell.unit == "iops":
+        return METRICS["iops"].text(cell.value) if cell.value is not None else ""
+    if not cell.bytes_per_s or not cell.io_bytes:
+        return ""
+    return METRICS["iops"].text(cell.bytes_per_s / cell.io_bytes)
 
 
 def _is_number(table: MatrixTable, name: str) -> bool:
@@ -470,12 +505,18 @@ def knee_text(found: KneeAt, scale: FigureScale) -> str:
     return f"knee at {found.axis}={cell.texts[found.axis]}{at} ({figure}{tail}); {gain}"
 
 
-def table_notes(tables: Sequence[MatrixTable]) -> list[str]:
-    """Return notes on the tables: legend, meaning of repetitions, best points, points in noise."""
-    blocks = (text for table in tables if table.axes for text in block_texts(table.cells))
+def table_notes(
+    tables: Sequence[MatrixTable], bests_shown: Sequence[MatrixTable] = ()
+) -> list[str]:
+    """Return notes on the tables: legend, meaning of repetitions, best points, points in noise.
+
+    `bests_shown`: tables whose best points have a table of their own.
+    """
+    rest = [table for table in tables if not any(table is each for each in bests_shown)]
+    blocks = (text for table in rest if table.axes for text in block_texts(table.cells))
     return [
         text
-        for text in (legend(tables), _repetitions(tables), *blocks, *map(_equals, tables))
+        for text in (legend(tables), _repetitions(tables), *blocks, *map(_equals, rest))
         if text
     ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import log2
+from math import log2, log10
 
 from tui.metrics.registry import BY_UNIT
 from tui.metrics.units import plural
@@ -22,7 +22,7 @@ from tui.text.plot import (
     Plot,
     plot_rows,
 )
-from tui.view.charts import ChartMetric, value_axis
+from tui.view.charts import ChartMetric, log_axis, value_axis
 from tui.view.matrix import series_role, title_of
 
 METRICS: dict[str, ChartMetric] = {
@@ -33,6 +33,7 @@ METRICS: dict[str, ChartMetric] = {
 }
 MOST_CURVES = 8
 LOG_SPAN = 8.0  # an axis with uneven values over more than this factor is logarithmic
+LOW = 0.1  # of the highest value: a curve below it would be drawn along the axis
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,12 @@ def is_logarithmic(values: Sequence[float]) -> bool:
     return len(values) > 2 and (powers or max(values) / min(values) > LOG_SPAN)
 
 
+def has_log_figures(series: Sequence[SweepCurve]) -> bool:
+    """Return whether to draw figures logarithmically: one curve is far below another."""
+    tops = [max(cell.value or 0.0 for cell in each.cells) for each in series]
+    return 0 < min(tops) < LOW * max(tops)
+
+
 def _draw(
     table: MatrixTable,
     axis: str,
@@ -114,8 +121,16 @@ def _draw(
     logarithmic = is_logarithmic([number for number, _ in numbers])
     places = {number: log2(number) if logarithmic else number for number, _ in numbers}
 
+    figures = [cell.value or 0.0 for each in series for cell in each.cells]
+    lowest, highest = min((value for value in figures if value > 0), default=1.0), max(figures)
+    is_log = has_log_figures(series)
+
+    def at(value: float) -> float:
+        return log10(max(value, lowest)) if is_log else value
+
     def points(cells: Sequence[Cell]) -> tuple[list[float], list[float]]:
-        return [places[cell.numbers[axis]] for cell in cells], [cell.value or 0.0 for cell in cells]
+        xs = [places[cell.numbers[axis]] for cell in cells]
+        return xs, [at(cell.value or 0.0) for cell in cells]
 
     def curve(each: SweepCurve, place: int) -> Curve:
         role = ROLES[place % len(ROLES)] if len(series) > 1 else series_role(each.cells[0])
@@ -125,8 +140,9 @@ def _draw(
             [points(each.cells)], role, each.name, points=points(knees), wrong=points(wrong)
         )
 
-    highest = max(cell.value or 0.0 for each in series for cell in each.cells)
-    up = value_axis(METRICS[BY_UNIT[series[0].cells[0].unit].name], highest, plot_rows(height))
+    metric, rows = METRICS[BY_UNIT[series[0].cells[0].unit].name], plot_rows(height)
+    up = log_axis(metric, lowest, highest, rows) if is_log else value_axis(metric, highest, rows)
+    title += ", log scale" if is_log else ""
     low, high = min(places.values()), max(places.values())
     air = (high - low) * 0.02
     across = Axis(

@@ -29,6 +29,7 @@ from tui.view.matrix import (
     table_notes,
     title_of,
 )
+from tui.view.matrix_bests import best_lines, best_rows
 from tui.view.matrix_chart import table_chart
 
 if TYPE_CHECKING:
@@ -160,7 +161,8 @@ def matrix_lines(matrix: Matrix, width: int, chart_height: int) -> list[Line]:
             lines += table_and_chart(matrix, table, width, chart_height)
         else:
             lines += table_part(matrix, table, width)
-    notes = [Line.of(*clip([(text, LABEL)], width)) for text in table_notes(matrix.tables)]
+    bests = [table for table in matrix.tables if best_rows(table)]
+    notes = [Line.of(*clip([(text, LABEL)], width)) for text in table_notes(matrix.tables, bests)]
     lines += [Line(), *notes] if notes else []
     chart = (
         [] if is_broad else table_chart(matrix.table, width, chart_height, coloured=matrix.colors)
@@ -169,10 +171,12 @@ def matrix_lines(matrix: Matrix, width: int, chart_height: int) -> list[Line]:
 
 
 def table_part(matrix: Matrix, table: MatrixTable, width: int) -> list[Line]:
-    """Return a table, a line on the cell under the cursor, and the knees."""
+    """Return a table, a line on the cell under the cursor, and the best points or the knees."""
     lines = table_lines(table, width, MatrixStyle(cursor=matrix.cursor))
     if table is matrix.table and table.axes:  # a row of a suite shows all of it
         lines.append(Line.of(*cell_runs(matrix.cell, table, width)))
+    if bests := best_lines(table, width):
+        return [*lines, *bests]
     for text in knee_texts(table):
         lines += labelled([(f"{KNEE} ", "good")], [(text, TEXT)], width)
     return lines

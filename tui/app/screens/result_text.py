@@ -83,14 +83,15 @@ def summary_lines(page: Page, width: int, chart_height: int) -> list[Line]:
         return [*lines, *([Line()] if found else []), *found]
     asides = [*objection_counts(page, width), *hint_lines(page.published, width)]
     lines, hosts = figure_lines(page, width), host_notes(page, width)
+    gap = [Line()] if width >= NARROW else []
     if page.record.search is not None:
         search = page.record.search
-        lines += [Line(), *capacity_lines(search, width, chart_height, coloured=page.colors)]
-        return [*lines, *hosts, *asides, Line(), *found]
+        lines += [*gap, *capacity_lines(search, width, chart_height, coloured=page.colors)]
+        return [*lines, *hosts, *found, *([Line()] if found else []), *asides]
     if page.shown_matrix is not None:
-        lines += [Line(), *matrix_lines(page.shown_matrix, width, chart_height)]
-        lines += [*row_charts(page, width, chart_height), Line()]
-        return [*lines, *hosts, *asides, Line(), *found]
+        lines += [*gap, *matrix_lines(page.shown_matrix, width, chart_height), Line()]
+        lines += [*hosts, *found, *([Line()] if found else []), *asides]
+        return [*lines, *row_charts(page, width, chart_height)]
     lines += hosts
     if page.all_hosts:  # else there are no samples to draw
         lines += chart_lines(page, width, chart_height)

@@ -1,0 +1,110 @@
+"""The best points of a sweep as a table: a row per value of the other axes, with its knee."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from tui.judge.wording import text_of
+from tui.metrics import units
+from tui.record.cells import Cell
+from tui.record.matrix import (
+    APART,
+    KneeAt,
+    MatrixTable,
+    best_of,
+    main_axis,
+    noise_of,
+    series_over,
+)
+from tui.text.line import GOOD, LABEL, TEXT, VALUE, Line, Run, indented
+from tui.text.table import Column, text_table
+from tui.view.matrix import KNEE, scale_of
+
+MOST_ROWS = 8  # more are no summary
+
+
+class BestRow(Struct, frozen=True):
+    """The best point along the main axis, the points within noise of it, and the knee if any."""
+
+    others: tuple[tuple[str, str], ...]
+    best: Cell
+    equal: Sequence[Cell]
+    knee: KneeAt | None
+
+
+def best_rows(table: MatrixTable) -> list[BestRow]:
+    """Return the best points of a sweep over several axes, by the values of its other axes.
+
+    Empty for fewer than two of them or very many, and if there are knees along other axes.
+    """
+    axis = main_axis(table.cells, table.axes)
+    if axis is None or any(found.axis != axis for found in table.knees):
+        return []
+    knees = {found.others: found for found in table.knees}
+    rows = []
+    for others, cells in series_over(table.cells, table.axes, axis).items():
+        best, equal = best_of(cells)
+        if best is not None and len(cells) > 1:
+            rows.append(BestRow(others, best, equal, knees.get(others)))
+    return rows if 1 < len(rows) <= MOST_ROWS else []
+
+
+def best_lines(table: MatrixTable, width: int) -> list[Line]:
+    """Return the table of the best points; empty without one."""
+    rows, axis = best_rows(table), main_axis(table.cells, table.axes)
+    if not rows or axis is None:
+        return []
+    lines = text_table(_columns(table, rows, axis), rows, width)
+    ranged = [each for row in rows if row.equal for each in (row.best, *row.equal)]
+    if not ranged:
+        return lines
+    by = text_of("sweep", noise_of(ranged), {"apart": APART})
+    note = f"{_range(next(row for row in rows if row.equal), axis)}: equally good (by {by})"
+    return [*lines, *indented([(note, LABEL)], width, 0)]
+
+
+def _columns(table: MatrixTable, rows: Sequence[BestRow], axis: str) -> list[Column[BestRow]]:
+    scale = scale_of(table.cells)
+    most = max((row.best.bytes_per_s or 0.0 for row in rows), default=0.0)
+
+    def bandwidth(row: BestRow) -> Run:
+        moved = row.best.bytes_per_s
+        return units.bandwidth(moved), VALUE if moved and moved == most else TEXT
+
+    columns: list[Column[BestRow]] = [
+        Column(name, lambda row, at=at: row.others[at][1])  # type: ignore[misc]
+        for at, (name, _) in enumerate(rows[0].others)
+    ]
+    columns += [
+        Column(f"best {axis}", lambda row: _range(row, axis), right=True, role=VALUE),
+        Column(scale.unit or "figure", lambda row: scale.text(row.best.value), right=True),
+    ]
+    if table.cells[0].unit == "iops" and most:
+        columns.append(Column("bandwidth", bandwidth, right=True, drop=2))
+    if any(row.knee is not None for row in rows):
+        columns += [
+            Column(f"{KNEE} knee", lambda row: _knee(row, axis), right=True, role=GOOD),
+            Column("beyond", _beyond, right=True, drop=1, role=LABEL),
+        ]
+    return columns
+
+
+def _range(row: BestRow, axis: str) -> str:
+    """Return the value of the best point, or the range that is equally good: ``8–16``."""
+    found = sorted((row.best, *row.equal), key=lambda cell: cell.numbers[axis])
+    ends = dict.fromkeys((found[0].texts[axis], found[-1].texts[axis]))
+    return "–".join(ends)
+
+
+def _knee(row: BestRow, axis: str) -> str:
+    return row.knee.cell.texts[axis] if row.knee is not None else ""
+
+
+def _beyond(row: BestRow) -> str:
+    """Return what the next value after the knee gains: ``16: +6.5 %``."""
+    if row.knee is None:
+        return ""
+    gain = "equal" if row.knee.equal else units.share(row.knee.gain, 1, "+")
+    return f"{row.knee.next_text}: {gain}"
