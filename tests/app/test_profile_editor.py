@@ -269,7 +269,7 @@ async def test_the_job_file_follows_the_text(home: Path) -> None:
         await user.write("30s", "45s")
         await user.sees("runtime=45s")
         await user.write("45s", "soon")
-        await user.sees("last version without problems")
+        await user.sees("last valid version")
 
 
 async def test_of_a_file_that_is_broken_from_the_start_the_extended_profile_is_shown(
@@ -279,7 +279,7 @@ async def test_of_a_file_that_is_broken_from_the_start_the_extended_profile_is_s
     async with opened(options(home), size=WIDE) as user:
         user.app.steps.keep("editor", EditorScreen(home / "profiles" / "my" / "reads.yaml"))
         user.app.show_step("editor")
-        await user.sees("of weka/read-iops, which this profile extends")
+        await user.sees("Job file of weka/read-iops")
         await user.sees("runtime=300s")
 
 

@@ -86,11 +86,11 @@ class EditorScreen(StepScreen):
         )
         self.area.border_title = Content(self.file.name)
         self.preview = TextPane(id="editor-preview")
-        self.form = DefaultsForm(self.shell.symbols.bad)
+        self.form = DefaultsForm(self.shell.symbols.bad, shown_as("…", lacking(self.app)))
         self.form.add_class("pane", update=False)
         self.form.border_title = VIEWS["values"]
         yield Horizontal(
-            self.area, Vertical(self.form, self.preview, id="editor-side"), id="editor-body"
+            Vertical(self.form, self.area, id="editor-left"), self.preview, id="editor-body"
         )
         self.problems = TextPane(id="editor-problems")
         self.problems.border_title = "Problems"
@@ -190,7 +190,8 @@ class EditorScreen(StepScreen):
         self.area.border_subtitle = "not saved" if self.unsaved else "saved"
         if self.judged.text != self.area.text:
             self.problems.border_subtitle = "checking"
-        useless = () if self.judged.problems else ("editor.problem",)
+        useless = set() if self.judged.problems else {"editor.problem"}
+        useless |= {"editor.values"} if self.form.has_focus_within else set()
         useful = [
             a
             for a in footer_actions(self.SCOPE, useless, self.app.size.width)
@@ -209,7 +210,8 @@ class EditorScreen(StepScreen):
         """Show the preview of the text."""
         if self.view == "difference":
             self.preview.show(partial(editor_text.difference, self.judged, self.file.text))
-        elif self.view in ("job", "values"):  # below the form, it shows the effect of a value
+        elif self.view in ("job", "values"):  # beside the form, it shows the effect of a value
+            self.preview.border_title = editor_text.job_title(self.judged, self.last_good)
             plan_of = partial(sample_plan, shell=self.shell)
             self.preview.show(partial(editor_text.job_lines, self.judged, self.last_good, plan_of))
 
@@ -218,7 +220,7 @@ class EditorScreen(StepScreen):
         self.view = view
         self.set_class(view != "text", "-side")
         self.set_class(view == "values", "-values")
-        self.preview.border_title = VIEWS["job" if view == "values" else view]
+        self.preview.border_title = VIEWS[view]
         self.show_preview()
         self.show_state()
 
@@ -445,8 +447,8 @@ class DefaultsForm(Form):
     Those that differ from the extended profile are marked.
     """
 
-    def __init__(self, mark: str) -> None:
-        super().__init__(self.check_default, mark, unchanged="none changed", id="editor-form")
+    def __init__(self, mark: str, cut: str) -> None:
+        super().__init__(self.check_default, mark, cut, "none changed", id="editor-form")
         self.profile: Profile | None = None
         self.is_made = False  # its fields exist
         self.defaults: dict[str, str] = {}  # as in the text

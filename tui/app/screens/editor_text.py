@@ -449,10 +449,19 @@ def job_lines(
     lines = [part for line in lines for part in folded(line, width)]
     if judged.loaded is not None:
         return lines
-    whose = f"of {shown.profile.profile}, which this profile extends"
-    before = "of the last version without problems" if last_good is not None else whose
+    whose = "its last valid version" if last_good is not None else "the profile it extends"
+    why = f"the text has problems; this is {whose}"
     dimmed = (Line.of(*((text, LABEL) for text, _ in line.runs)) for line in lines)
-    return [*indented([(before, WARN)], width, 0), Line(), *dimmed]
+    return [*indented([(why, WARN)], width, 0), Line(), *dimmed]
+
+
+def job_title(judged: LoadedText, last_good: LoadedProfile | None) -> str:
+    """Return the title above the job files that `job_lines` returns: whose they are."""
+    if judged.loaded is not None:
+        return "Job file"
+    if last_good is not None:
+        return "Job file (last valid version)"
+    return f"Job file of {judged.extended.profile.profile}" if judged.extended else "Job file"
 
 
 # -- differences
