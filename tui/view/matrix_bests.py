@@ -6,19 +6,16 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from tui.judge.wording import text_of
 from tui.metrics import units
 from tui.record.cells import Cell
 from tui.record.matrix import (
-    APART,
     KneeAt,
     MatrixTable,
     best_of,
     main_axis,
-    noise_of,
     series_over,
 )
-from tui.text.line import GOOD, LABEL, TEXT, VALUE, Line, Run, indented
+from tui.text.line import GOOD, LABEL, TEXT, VALUE, Line, Run
 from tui.text.table import Column, text_table
 from tui.view.matrix import KNEE, scale_of
 
@@ -57,12 +54,9 @@ def best_lines(table: MatrixTable, width: int) -> list[Line]:
     if not rows or axis is None:
         return []
     lines = text_table(_columns(table, rows, axis), rows, width)
-    ranged = [each for row in rows if row.equal for each in (row.best, *row.equal)]
-    if not ranged:
-        return lines
-    by = text_of("sweep", noise_of(ranged), {"apart": APART})
-    note = f"{_range(next(row for row in rows if row.equal), axis)}: equally good (by {by})"
-    return [*lines, *indented([(note, LABEL)], width, 0)]
+    ranged = next((_range(row, axis) for row in rows if row.equal), "")
+    note = Line.of((f"{ranged}: equally good within noise", LABEL))
+    return [*lines, note] if ranged else lines
 
 
 def _columns(table: MatrixTable, rows: Sequence[BestRow], axis: str) -> list[Column[BestRow]]:
@@ -85,8 +79,8 @@ def _columns(table: MatrixTable, rows: Sequence[BestRow], axis: str) -> list[Col
         columns.append(Column("bandwidth", bandwidth, right=True, drop=2))
     if any(row.knee is not None for row in rows):
         columns += [
-            Column(f"{KNEE} knee", lambda row: _knee(row, axis), right=True, role=GOOD),
-            Column("beyond", _beyond, right=True, drop=1, role=LABEL),
+            Column(f"{KNEE} knee", lambda row: _knee(row, axis), right=True, gap=1, role=GOOD),
+            Column("beyond", _beyond, right=True, drop=1, gap=1, role=LABEL),
         ]
     return columns
 
