@@ -31,14 +31,14 @@ from tests.app.journal_maker import (
 )
 from tests.app.stage import Stage
 from tui.engine.session.task import no_contact_text
+from tui.metrics.buckets import index_to_value
 from tui.metrics.histogram import Histogram
 from tui.model.dense import listed
 from tui.model.event import (
-    Buckets,
+    DirectionSample,
     HostFactsCollected,
     HostResult,
     HostState,
-    Latencies,
     Sample,
     TaskEnded,
     TelemetrySample,
@@ -102,7 +102,7 @@ class Scene(RunMaker):
                     dirs = paced(source.dirs, rate / sum(each.ios for each in source.dirs.values()))
                     dirs = {
                         name: msgspec.structs.replace(
-                            part, bytes=part.bytes * self.larger, lat=smeared(part.lat, self.tails)
+                            smeared(part, self.tails), bytes=part.bytes * self.larger
                         )
                         for name, part in dirs.items()
                     }
@@ -137,19 +137,23 @@ class Scene(RunMaker):
         return msgspec.structs.replace(super().result(host, final=final), jobs={})
 
 
-def smeared(lat: Latencies, chance: random.Random) -> Buckets:
-    """Return latencies whose rare slow I/Os are in buckets near by: a few real seconds, drawn again
-    and again, have the same few rare latencies.
+def smeared(part: DirectionSample, chance: random.Random) -> DirectionSample:
+    """Return I/Os of which the rare slow ones are in buckets near by: a few real seconds, drawn
+    again and again, have the same few rare latencies.
     """
     counts: Counter[int] = Counter()
-    found = listed(lat)
+    found = listed(part.lat)
     middle = found.idx[len(found.idx) // 2] if found.idx else 0
     for at, count in zip(found.idx, found.n, strict=True):
         if count > RARE or at < middle + NEAR:
             counts[at] += count
         else:
             counts.update(at - chance.randrange(NEAR) for _ in range(count))
-    return Histogram(counts).buckets
+    shift_ns = sum(index_to_value(at) * count for at, count in counts.items()) - sum(
+        index_to_value(at) * count for at, count in zip(found.idx, found.n, strict=True)
+    )
+    buckets = Histogram(counts).buckets
+    return msgspec.structs.replace(part, lat=buckets, lat_sum_ns=part.lat_sum_ns + shift_ns)
 
 
 def begun(

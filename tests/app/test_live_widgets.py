@@ -357,12 +357,13 @@ def test_other_findings_are_named_as_far_as_they_fit(room: int, said: str) -> No
 
 def test_other_findings_take_the_room_of_the_advice_but_not_of_the_finding() -> None:
     first = [("! ", "warn"), ("4 s from 50 s on; the host froze", "bright")]
-    found = {room: with_others(first, ["steady-state"], room) for room in (60, 40, 20)}
+    found = {room: with_others(first, ["steady-state"], room) for room in (60, 40, 20, 8)}
     texts = {room: "".join(text for text, _ in runs) for room, runs in found.items()}
     assert texts == {
         60: "! 4 s from 50 s on; the host froze  + steady-state",
         40: "! 4 s from 50 s on  + steady-state",
-        20: "! 4 s from 50 s on; the host froze",
+        20: "! 4 s from 50 s on",
+        8: "! 4 s from 50 s on; the host froze",
     }
 
 

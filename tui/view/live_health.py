@@ -159,12 +159,13 @@ def named(names: list[str], room: int) -> list[Run]:
 def with_others(first: list[Run], others: list[str], room: int) -> list[Run]:
     """Return a finding followed by the names of other findings.
 
-    Its last clauses are dropped if the names need the room.
+    Its last clauses are dropped if they or the names need the room.
     """
-    for each in _versions(first):
+    versions = _versions(first)
+    for each in versions:
         if more := named(others, room - width_of_runs(each)):
             return [*each, *more]
-    return first
+    return next((each for each in versions if width_of_runs(each) <= room), first)
 
 
 def _versions(first: list[Run]) -> list[list[Run]]:

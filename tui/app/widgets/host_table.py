@@ -335,6 +335,7 @@ class ServerTable(PickList["HostTelemetry"]):
         id: str | None = None,  # noqa: A002
     ) -> None:
         self.thresholds = thresholds or {}
+        self.groups_room = 0
         super().__init__(self._columns(), lambda host: host.host, id=id)
         self.now = 0.0
 
@@ -394,13 +395,23 @@ class ServerTable(PickList["HostTelemetry"]):
             (f"{disk[1]:.0f} %", "warn" if full else age_role(host, self.now)),
         ]
 
+    def rooms(self, width: int) -> list[int]:
+        """Return the widths of the columns."""
+        found = super().rooms(width)
+        self.groups_room = found[-1]
+        return found
+
     def _groups(self, host: HostTelemetry) -> list[Run]:
+        """Return the process groups with their CPU, as many as fit; the first one in any case."""
         runs: list[Run] = []
         for name, cpu, count in host.groups:
             many = f"{count} " if count != 1 else ""
-            runs += [
+            more: list[Run] = [
                 ("  " if runs else "", TEXT),
                 (f"{many}{name} ", LABEL),
                 (f"{cpu:.0f} %", VALUE),
             ]
+            if runs and width_of_runs([*runs, *more]) > self.groups_room:
+                break
+            runs += more
         return runs
