@@ -450,7 +450,7 @@ def job_lines(
     if judged.loaded is not None:
         return lines
     whose = "its last valid version" if last_good is not None else "the profile it extends"
-    why = f"the text has problems; this is {whose}"
+    why = f"text has problems; this is {whose}"
     dimmed = (Line.of(*((text, LABEL) for text, _ in line.runs)) for line in lines)
     return [*indented([(why, WARN)], width, 0), Line(), *dimmed]
 

@@ -42,7 +42,7 @@ RESOLVE_AFTER_S = 0.7  # until then the app imports what the next screens need
 EMPTY = "No hosts yet: press n to add one, or tick 'local' to measure this machine"
 NO_MATCH = "Nothing matches the filter: Esc clears it"
 READING = "reading the inventory and ssh config"
-FIRST_LINES = 4  # about the host, above what to do first
+FIRST_LINES = 3  # about the host, above what to do first
 CHROME_LINES, LEAST_DETAILS = 2, 7
 SHARE, FOCUS_SHARE = 0.3, 0.6  # of the lines, for the details
 # of the terminal: columns from which the details are next to a list longer than this share of lines
@@ -421,7 +421,6 @@ def detail_lines(
     if not host_list.has_others:
         return [
             *host_lines(host, host_list, width),
-            Line(),
             *first_lines(width, room - FIRST_LINES),
         ]
     lines, ticked = host_lines(host, host_list, width), ticked_lines(host_list, width)

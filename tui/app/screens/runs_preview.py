@@ -301,9 +301,10 @@ def _change(run: RunSummary, earlier: Sequence[RunSummary], width: int) -> Itera
     """Yield how the headline changed since the run before."""
     if not earlier:
         return
+    when = brief_time(earlier[0], stamp(run))
     said: list[Run] = [
         (share_text(run, earlier[0]), BRIGHT),
-        (f" against the same setup on {stamp(earlier[0])} ({earlier[0].headline})", LABEL),
+        (f" vs the same setup, {when} ({earlier[0].headline})", LABEL),
     ]
     for part in wrap(said, width):
         yield Line.of(*part)
