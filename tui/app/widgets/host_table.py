@@ -169,6 +169,18 @@ class HostTable(PickList["HostView"]):
 
     # -- order and folding
 
+    def put_in_order(self) -> None:
+        """Sort the rows again.
+
+        They are given in order of the deviation from the median if hosts are collapsed, and of the
+        name if none needs attention, otherwise of no column.
+        """
+        if any(isinstance(row, Heading) for row in self._given):
+            self.given_order = VERSUS
+        else:
+            self.given_order = "host" if len(self._given) == len(self.like) else ""
+        super().put_in_order()
+
     def _arranged(self, bad: list[HostView]) -> list[HostView | Heading]:
         """Return the rows: hosts that need attention, then the others or a line for them."""
         bad, self.ahead = [host for host in bad if is_wanted(host, self.wanted)], []
@@ -233,15 +245,6 @@ class HostTable(PickList["HostView"]):
         return len(self.hosts) - len(self.like) + 1
 
     # -- painting
-
-    @property
-    def given_order(self) -> str:
-        """Title of the column that the rows are ordered by: the deviation from the median if hosts
-        are collapsed, the name if none needs attention, otherwise none.
-        """
-        if any(isinstance(row, Heading) for row in self._given):
-            return VERSUS
-        return "host" if len(self._given) == len(self.like) else ""
 
     @property
     def head(self) -> int:

@@ -102,15 +102,10 @@ class PickList(Lines, Generic[Row], can_focus=True):
         self._was_moved = False
         self._fitted: tuple[Column[Row], ...] = ()
         self.awaits = False  # cells still arrive: declared widths are kept
+        # title of the column that given rows are ordered by; None: the first one, empty: none
+        self.given_order: str | None = None
 
     # -- rows and cursor
-
-    @property
-    def given_order(self) -> str | None:
-        """Title of the column that the given rows are ordered by; None: the first one, empty:
-        none.
-        """
-        return None
 
     @property
     def cursor_row(self) -> int:
