@@ -292,7 +292,10 @@ def test_the_trend_below_tiles_has_the_columns_of_the_heat_map_and_its_range() -
     assert [at for at, mark in enumerate(strip) if mark == "▁"] == [*range(stall[0], stall[1] + 1)]
     assert line.endswith("10.0k–200k")
     pulse.graphs = [Graph("IOPS", (), (Layer("read", [*values, 5_000.0]),), axis=TimeAxis(0, 101))]
-    assert pulse.build(78, 1)[0].plain.endswith("5.00k–200k"), "of seconds, as the large figure"
+    assert pulse.build(78, 1)[0].plain.endswith("5.00k–200k"), "of seconds, not of columns"
+    rates = (Layer("read", values),)
+    pulse.graphs = [Graph("IOPS", (), rates, axis=axis, newest=210_000.0)]
+    assert pulse.build(78, 1)[0].plain.endswith("10.0k–210k"), "the large figure is within"
 
 
 @pytest.mark.parametrize(

@@ -194,11 +194,14 @@ def _in_short(
     of the finding, and the bottleneck. Names of other findings go before steadiness and bottleneck.
     """
     key = counts[-2:]
-    for parts in ((steady.brief, bottleneck.briefest), (bottleneck.briefest,), ()):
+    rests = ((steady.brief, bottleneck.briefest), (bottleneck.briefest,), ())
+    known = [(each, parts) for parts in rests for each in _versions(first)[:2]]
+    if first[-1][0].startswith(": "):  # evidence is worth more than what comes after it
+        known.sort(key=lambda pair: -len(pair[0]))
+    for each, parts in known if others else ():
         rest = [*named(others, width), *_after(*parts, gap=NARROW)]
-        for each in _versions(first)[:2] if others else ():
-            if width_of_runs([*each, *rest, *key]) + 2 <= width:
-                return _line([*each, *rest], key, width)
+        if width_of_runs([*each, *rest, *key]) + 2 <= width:
+            return _line([*each, *rest], key, width)
     wide = (
         (steady.whole, bottleneck.brief),
         (steady.brief, bottleneck.brief),

@@ -227,6 +227,7 @@ class Graph:
     bars: tuple[tuple[str, float, str], ...] = ()
     repeated: int = 0  # number of first notes that tiles repeat; then the meter is repeated, too
     against: str = ""  # the figure of the overlay: "390k before"
+    newest: Value = None  # what the figures of a running load add up to
 
 
 class GraphPanel(Lines):
@@ -500,7 +501,7 @@ class Pulse(Lines):
         known = [value for value in values if value is not None]
         if not known:
             return None
-        low, high = _range(graph.layers)
+        low, high = _range(graph.layers, graph.newest)
         spare = max(0.0, LEAST_RANGE * sum(known) / len(known) - (high - low)) / 2
         marks: Symbols = "ascii" if self.symbols == "ascii" else "block"
         strip = spark(values, columns, marks, low=max(0.0, low - spare), high=high + spare)
@@ -519,8 +520,8 @@ def _summed(layers: Sequence[Layer], axis: TimeAxis, columns: int) -> list[Value
     return [sum(row) if row else None for row in rows]
 
 
-def _range(layers: Sequence[Layer]) -> tuple[float, float]:
-    """Return the lowest and the highest sum of layers in a second, which the newest figure is in.
+def _range(layers: Sequence[Layer], newest: Value) -> tuple[float, float]:
+    """Return the lowest and the highest sum of layers in a second, or the newest one.
 
     Call it only with values.
     """
@@ -530,7 +531,8 @@ def _range(layers: Sequence[Layer]) -> tuple[float, float]:
         for place, value in enumerate(layer.values, layer.first_s - first):
             if value is not None:
                 seconds[place] = seconds.get(place, 0.0) + value
-    return min(seconds.values()), max(seconds.values())
+    known = [*seconds.values(), *([newest] if newest is not None else [])]
+    return min(known), max(known)
 
 
 def range_text(low: float, high: float) -> str:

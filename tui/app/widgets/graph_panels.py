@@ -159,9 +159,16 @@ def rate_graph(subject: Subject, metric: Metric, axis: TimeAxis, ascii_only: boo
             if (average := merge_values(values)) is not None
             else ()
         )
-    title = subject.title(_heading(metric))
+    now = [subject.dirs[name].now(metric.name) for name in series]
     return Graph(
-        title, figures, layers, metric.labels, aside, empty=FIRST_SAMPLES, base=metric.base
+        subject.title(_heading(metric)),
+        figures,
+        layers,
+        metric.labels,
+        aside,
+        empty=FIRST_SAMPLES,
+        base=metric.base,
+        newest=sum(each or 0.0 for each in now) if subject.total.intervals() else None,
     )
 
 
