@@ -79,8 +79,8 @@ def _columns(table: MatrixTable, rows: Sequence[BestRow], axis: str) -> list[Col
         columns.append(Column("bandwidth", bandwidth, right=True, drop=2))
     if any(row.knee is not None for row in rows):
         columns += [
-            Column(f"{KNEE} knee", lambda row: _knee(row, axis), right=True, gap=1, role=GOOD),
-            Column("beyond", _beyond, right=True, drop=1, gap=1, role=LABEL),
+            Column(f"{KNEE} knee", lambda row: _knee(row, axis), right=True, role=GOOD),
+            Column("beyond", _beyond, right=True, drop=1, role=LABEL),
         ]
     return columns
 
@@ -97,8 +97,7 @@ def _knee(row: BestRow, axis: str) -> str:
 
 
 def _beyond(row: BestRow) -> str:
-    """Return what the next value after the knee gains: ``16: +6.5 %``."""
+    """Return what the next value after the knee gains: ``+6.5 %``."""
     if row.knee is None:
         return ""
-    gain = "equal" if row.knee.equal else units.share(row.knee.gain, 1, "+")
-    return f"{row.knee.next_text}: {gain}"
+    return "equal" if row.knee.equal else units.share(row.knee.gain, 1, "+")
