@@ -238,7 +238,7 @@ def test_smaller_parameters_make_it_scaled_down() -> None:
     record = run("ceph/randread", step(params={**AS_PUBLISHED, "size": 64 * MIB, "runtime": 1.0}))
     found = one(compare(record, SHIPPED), "slow")
     assert differing(found) == {"size": ("64M", "4G"), "runtime": ("1s", "10s")}
-    assert found.badge == "scaled-down (not comparable)"
+    assert found.badge == "this run is scaled down (not comparable)"
 
 
 def test_the_credible_variant_shows_that_its_runtime_differs() -> None:
@@ -506,7 +506,7 @@ def test_our_figure_of_an_invalid_run_has_its_mark_also_when_it_is_scaled_down()
     scaled = step(params={"size": 2**30, "runtime": 10.0, "numjobs": 1, "bs": 4096})
     record = run("ceph/randread", scaled, verdict="invalid")
     found = compare(record, SHIPPED)
-    assert found[0].badge == "this run is invalid and scaled-down (not comparable)"
+    assert found[0].badge == "this run is invalid and scaled down (not comparable)"
     assert all(row.ours.endswith(" !") for row in view_of(record, found, len(found)).rows)
     assert comparison_json(found[0])["verdict"] == "invalid"
     doubted = run("ceph/randread", scaled, verdict="valid-with-warnings")

@@ -14,7 +14,7 @@ from tui.model.figure_record import AggregateRecord, ResultsRecord, SeriesColumn
 from tui.model.plan import Headline
 from tui.model.record import HeadlineRecord, ProfileRecord, RunRecord
 from tui.model.step_record import StepRecord
-from tui.view.objection_catalogue import merged, stragglers
+from tui.view.objection_evidence import merged, stragglers
 
 USUAL = [100_000 + 10 * at for at in range(5_000)]
 

@@ -173,7 +173,7 @@ async def test_both_charts_are_in_sight_next_to_each_other_where_there_is_room(
         await pilot.press("space", "space", "c")
         await app.settle_whole(pilot)
         shown = in_sight(app.screen)
-        (top,) = (at for at, line in enumerate(shown) if line.count("━━ A") == 2)
+        (top,) = (at for at, line in enumerate(shown) if "-- A" in line and "━━ A" in line)
         assert any(line.count("└") == 2 for line in shown[top:]), "with both axes"
 
 
@@ -186,7 +186,7 @@ async def test_latencies_that_were_asked_for_are_in_sight_on_a_small_terminal(
         await pilot.press("l")
         await app.settle(pilot)
         shown = in_sight(app.screen)
-        assert sum("━━ A" in line for line in shown) == 2 and shown[3].startswith("B against A")
+        assert sum("━━ B" in line for line in shown) == 2 and shown[3].startswith("B against A")
         assert sum("└" in line for line in shown) == 2, "both charts, with their axes"
 
 

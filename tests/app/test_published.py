@@ -24,10 +24,14 @@ def maker(tmp_path: Path) -> RunMaker:
 
 
 async def test_the_result_says_that_there_is_something_to_compare_with(maker: RunMaker) -> None:
-    async with stage(maker, SMALL, step="result") as (app, _):
+    async with stage(maker, SMALL, step="result") as (app, pilot):
+        page = app.text_of("#result-page")
+        assert "v 5 published results" in page
+        await pilot.resize_terminal(*WIDE)
+        await app.settle(pilot)
         page = app.text_of("#result-page")
         (line,) = (line for line in page.splitlines() if line.startswith("Published"))
-        assert "5 for weka/read-iops  scaled-down (not comparable)" in line
+        assert "5 results for weka/read-iops, none comparable: this run is scaled down" in line
         assert line.rstrip().endswith("v compares")
 
 
@@ -41,7 +45,9 @@ async def test_v_shows_published_figures_and_goes_back(
         await app.settle(pilot)
         page = app.text_of("#result-page")
         assert all(len(line) <= size[0] for line in page.splitlines())
-        assert page.index("scaled-down (not comparable)") < page.index("1 aws, one client")
+        assert page.index("this run is scaled down (not comparable)") < page.index(
+            "1 aws, one client"
+        )
         assert "393,333" in page and "4,346,330" in page and "1525 MiB/s" in page
         text = " ".join(page.split())
         assert "runtime 60s (published 300s)" in text

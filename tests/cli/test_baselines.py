@@ -100,10 +100,10 @@ def test_compare_puts_a_run_beside_published_figures(finished: Path, capsys: Cap
     code, out, err = run(capsys, "baselines", "compare", "last")
     assert (code, err) == (0, "")
     assert out.startswith(
-        "published results: 5 for weka/read-iops\n  all: scaled-down (not comparable)\n"
+        "published results: 5 for weka/read-iops\n  all: this run is scaled down (not comparable)\n"
     )
     found = json.loads(run(capsys, "baselines", "compare", "last", "--json")[1])
-    assert [each["badge"] for each in found] == ["scaled-down (not comparable)"] * 5
+    assert [each["badge"] for each in found] == ["this run is scaled down (not comparable)"] * 5
     assert {"what": "runtime", "ours": "60s", "theirs": "300s"} in found[0]["differs"]
 
 

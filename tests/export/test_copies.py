@@ -22,7 +22,7 @@ def copies(name: str) -> dict[str, Copy]:
 
 def test_a_headline_says_figure_profile_hosts_verdict_and_run_in_one_line() -> None:
     record = load_record(RUNS / "plain")
-    text = copies("plain")["headline"].text
+    text = copies("plain")["result in one line"].text
     assert text.startswith(told_headline(record))
     for part in (record.profile.tag, f"on {len(record.hosts)} host", record.run_id):
         assert part in text
@@ -47,7 +47,7 @@ def test_the_command_line_repeats_the_run(name: str) -> None:
     import shlex
 
     record = load_record(RUNS / name)
-    words = shlex.split(copies(name)["command line"].text)
+    words = shlex.split(copies(name)["command that repeats the run"].text)
     parser = argparse.ArgumentParser()
     importlib.import_module("tui.cli.run").configure(parser)
     args = parser.parse_args(words[2:])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from tui.metrics.telemetry import metric_of
 from tui.model.step_record import HostTelemetryRecord, StepRecord, TelemetryColumn
 from tui.text.line import WARN
+from tui.view.host_load import disks_in_use, load_lines, load_table
 from tui.view.report.tables import load_tables
-from tui.view.step_notes import disks_in_use, load_lines, load_table
 
 
 def host(name: str, role: str = "client", **columns: tuple[float, float]) -> HostTelemetryRecord:
@@ -46,7 +46,7 @@ def test_a_line_a_host_with_the_busiest_nic_and_disk() -> None:
         "h1",
         "42/55",
         "91/99",
-        "182/200",
+        "1.8/2.0",
         "–",
         "eth1",
         "1.00",
@@ -80,7 +80,8 @@ def test_cpu_of_a_group_is_given_per_disk_with_traffic() -> None:
 def test_cpu_of_the_load_is_given_per_client_process() -> None:
     seen = [host(name, gen__cpu=(400, 400), gen__procs=(5, 5)) for name in ("h1", "h2")]
     assert (
-        lines(*seen)[-1] == "load CPU: 8.0 cores, 100.0 % of a core in each of 8 client processes"
+        lines(*seen)[-1]
+        == "load CPU on all clients: 8.0 cores, 100.0 % of a core in each of 8 client processes"
     )
 
 

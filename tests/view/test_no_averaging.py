@@ -18,7 +18,7 @@ from tui.view.report.step_charts import points_of
 AVERAGES = {"mean", "fmean", "merge_values"}
 TAILS = re.compile(r"p\d\d|percentile|tail", re.IGNORECASE)
 # it says beside the right figure what averaging would have given
-MEANT = {"tui/view/objection_catalogue.py"}
+MEANT = {"tui/view/objection_evidence.py"}
 
 
 def averaged(tree: ast.AST) -> list[str]:

@@ -27,11 +27,12 @@ from tui.model.record import RunRecord
 from tui.model.rundir import MARKS_FILE
 from tui.record.matrix import tables_of
 from tui.view.document import Chart, DocumentTable, Report, escaped, markdown_of
+from tui.view.host_load import by_second
 from tui.view.matrix_chart import series_of
 from tui.view.objection_catalogue import objections_to
 from tui.view.report.content import ReportedRun, report_of
 from tui.view.report.heat import HeatCounts, heat_of, patches_of
-from tui.view.report.run_charts import by_second, sweep_chart
+from tui.view.report.run_charts import sweep_chart
 from tui.view.report.side_by_side import Versus
 from tui.view.report.step_charts import points_of, reading_note, tail_curve
 from tui.view.report.tables import objection_blocks

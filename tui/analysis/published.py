@@ -397,9 +397,9 @@ def badge_of(found: PublishedComparison) -> str:
     Never says that one side is better.
     """
     weights: list[Weight] = ["param", "profile", "setup"]
-    invalid = f"{OUR_RUN} invalid and " if found.verdict == "invalid" else ""
+    invalid = "invalid and " if found.verdict == "invalid" else ""
     if any(each.weight == "scaled" for each in found.differs):
-        return f"{invalid}scaled-down (not comparable)"
+        return f"{OUR_RUN} {invalid}scaled down (not comparable)"
     if invalid:
         return f"{OUR_RUN} invalid (not comparable)"
     for weight in weights:

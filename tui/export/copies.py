@@ -37,14 +37,14 @@ class Copy:
 
 def copies_of(record: RunRecord, run_dir: Path) -> list[Copy]:
     """Return the texts to paste from a run; without figures there is no Markdown table."""
-    found = [Copy("h", "headline", headline(record))]
+    found = [Copy("h", "result in one line", headline(record))]
     if table := markdown(record):
         found.append(Copy("t", "table, Markdown", table))
     found += [
         Copy("c", "table, CSV", summary_csv(record)),
-        Copy("l", "command line", command_line(record)),
+        Copy("l", "command that repeats the run", command_line(record)),
     ]
-    return [*found, Copy("p", "path", str(run_dir / RECORD_FILE))]
+    return [*found, Copy("p", "path of the record, run.json", str(run_dir / RECORD_FILE))]
 
 
 def headline(record: RunRecord) -> str:
@@ -162,13 +162,13 @@ def copies_of_comparison(
 
     `found` compares each side with the first; `sides` are the run directories of all sides.
     """
-    copies = [Copy("h", "headline", "\n".join(map(comparison_headline, found)))]
+    copies = [Copy("h", "result in one line", "\n".join(map(comparison_headline, found)))]
     if table := "\n\n".join(filter(None, map(comparison_markdown, found))):
         copies.append(Copy("t", "table, Markdown", table))
     return [
         *copies,
         Copy("c", "table, CSV", as_csv(found)),
-        Copy("l", "command line", comparison_command(sides, across)),
+        Copy("l", "command that compares these runs", comparison_command(sides, across)),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Severity of findings, and reasons why a check has no data.
+"""Severity of findings, reasons why a check has no data, and bottlenecks of the clients.
 
 A module without the checks, so that it loads quickly.
 """
@@ -52,10 +52,13 @@ class Moot(StrEnum):
     ITERATIONS = "one-iteration"
 
 
+MOOT = frozenset[str](Moot)
 WEIGHTS = ("error", "warning", "info")
 # bottlenecks outside of the storage, which a figure then does not describe
 OUTSIDE_STORAGE = ("rate", "client-cpu", "network", "client-device")
 SUBMISSION_SHARE = 0.1  # of the whole latency
+# kinds of bottlenecks that make a figure the clients', not the storage's
+AT_CLIENT = frozenset({"client-cpu", "network", "client-device"})
 
 
 def by_weight(findings: Sequence[Finding]) -> list[Finding]:

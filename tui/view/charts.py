@@ -34,6 +34,7 @@ Drawn = Literal["iops", "bandwidth", "latency", "p99"]
 Values = Sequence[float | None]
 
 STEADY = 0.6  # of the largest value: if all are above, an axis need not start at 0
+STARTS = " (axis starts at "  # in a title
 LEAST_SPAN = 0.05  # of the largest value: an axis is not zoomed further
 LOG_AIR = 1.05
 # rows between ticks of a logarithmic axis; the widest gap may be this many times the closest
@@ -98,9 +99,10 @@ def rate_and_latency(
 ) -> list[list[Line]]:
     """Return charts of a rate and of the latency of one step, with their time axes aligned.
 
-    A rate without samples is one line that says so, latency without samples is left out.
+    If the rate varies little, its axis starts above 0, and the title says so. A rate without
+    samples is one line that says so, latency without samples is left out.
     """
-    first = _plot(record, rate, width, height, step)
+    first = _plot(record, rate, width, height, step, zoomed=True)
     second = _latency_plot(record, width, height, step)
     wide = max(
         (each.label_width(height) for each in (first, second) if each is not None), default=0
@@ -137,7 +139,8 @@ def _latency_plot(record: RunRecord, width: int, height: int, step: int | None) 
     seconds = max(len(values) for _, _, values in named) * series.step_s
     width, rows = max(width, LEAST_WIDTH), plot_rows(height)
     curves = [
-        _curve(name, values, series.step_s, role=role_of(role)) for name, role, values in named
+        curve_over_time(name, values, series.step_s, role=role_of(role))
+        for name, role, values in named
     ]
     y = value_axis("latency", max(known), rows)
     return Plot(title, curves, time_axis(seconds, width), y)
@@ -166,9 +169,9 @@ def _plot(
     y = value_axis(unit_of(metric), highest, rows)
     if zoomed and lowest > STEADY * highest:
         y = value_axis(unit_of(metric), highest, rows, lowest)
-        title += f" (axis starts at {y.ticks.labels[0]})" if y.low else ""
+        title += f"{STARTS}{y.ticks.labels[0]})" if y.low else ""
     curves = [
-        _curve(
+        curve_over_time(
             called[name],
             each,
             series.step_s,
@@ -228,7 +231,9 @@ def _title(metric: Drawn, directions: list[str]) -> str:
     return f"{directions[0]} {_name(metric)}" if len(directions) == 1 else _name(metric)
 
 
-def _curve(name: str, values: Values, step_s: float, *, role: str, filled: bool = False) -> Curve:
+def curve_over_time(
+    name: str, values: Values, step_s: float, *, role: str, filled: bool = False
+) -> Curve:
     """Return one curve over time, with gaps where values are unknown."""
     parts = []
     for start, part in known_parts(values):
@@ -415,7 +420,8 @@ def change_by_percentile(
     *,
     coloured: bool = False,
 ) -> list[Line]:
-    """Return a chart of how much slower the second is than the first, by percentile.
+    """Return a chart of how much slower the second is than the first, which is the zero line, by
+    percentile.
 
     Percentiles with too few slower I/Os are left out; empty if fewer than two are left. `size`:
     columns and rows.
@@ -432,7 +438,7 @@ def change_by_percentile(
     marks = [-reach, -reach / 2, 0.0, reach / 2, reach]
     y = Axis(-reach, reach, AxisTicks(marks, [f"{m * 100:+.3g} %" if m else "0" for m in marks]))
     curves = [
-        Curve([(xs, [0.0] * len(xs))], first.role, first.name),
+        Curve([(xs, [0.0] * len(xs))], LABEL, first.name, dashed=True),
         Curve([(xs, shares)], second.role, second.name),
     ]
     title = f"{what} latency, {second.name} against {first.name}".strip()

@@ -11,6 +11,7 @@ from tui.metrics import units
 from tui.metrics.registry import METRICS
 from tui.model.record import RunRecord
 from tui.text.line import (
+    ACCENT,
     BAD,
     BRIGHT,
     GOOD,
@@ -20,12 +21,15 @@ from tui.text.line import (
     WARN,
     Line,
     Run,
+    clip,
     indented,
     labelled,
+    spread,
+    width_of_runs,
 )
 from tui.text.plot import SIDES
 from tui.text.table import Column, measured, text_table
-from tui.view.comparison_sentence import reasons_left, sentence
+from tui.view.comparison_sentence import NOISE, reasons_left, sentence
 from tui.view.interval_bars import interval_bars
 from tui.view.step_notes import VERDICTS
 
@@ -40,7 +44,7 @@ ROLES: dict[Word, str] = {
     "too few repetitions to say": WARN,
     "not comparable": BAD,
 }
-BAR_ROLES: dict[Word, str] = {"better": GOOD, "worse": BAD}  # others may be noise: dim
+SURE: dict[Word, str] = {"better": GOOD, "worse": BAD}
 BRIEF: dict[Word, str] = {
     "too few repetitions to say": "too few",
     "no difference detected": "no difference",
@@ -62,6 +66,13 @@ METHODS = {
         "single runs: interval from the measured noise floor, or from the spread within the runs "
         "if that is wider"
     ),
+}
+WITHIN = "* within each run: run-to-run noise is not included"
+BRIEFLY = {
+    "repetitions": "tested by Mann-Whitney U over the runs",
+    "within one run": WITHIN,
+    "one run, order statistics": WITHIN,
+    "one run, noise floor": "intervals from the measured noise floor",
 }
 HOLM = "the headline is tested alone; other figures are tested together and need stronger evidence"
 GAP = 2  # before the bars of a table
@@ -114,6 +125,21 @@ def method_lines(found: Comparison, width: int) -> list[Line]:
     return [Line(), *methods]
 
 
+def method_line(found: Comparison, width: int, key: str) -> list[Line]:
+    """Return in one line how changes were tested, with the key that explains it; empty if nothing
+    was.
+    """
+    used = [
+        each.effect.method for each in found.changes if each.effect and each.effect.p is not None
+    ]
+    if found.search is not None or not used:
+        return []
+    text = "; ".join(dict.fromkeys(BRIEFLY[method] for method in used))
+    keys: list[Run] = [(key, ACCENT), (" method", LABEL)]
+    room = width - width_of_runs(keys) - 2
+    return [Line.of(*spread(clip([(text, LABEL)], room), keys, width))]
+
+
 def answer_lines(
     found: Comparison,
     width: int,
@@ -121,10 +147,17 @@ def answer_lines(
     advice: bool = True,
     titles: Mapping[str, str] | None = None,
 ) -> list[Line]:
-    """Return the result sentence, and the runs of both sides; `titles`: those of runs, by ID."""
-    text = sentence(found, advice=advice, brief=width < ROOMY_FROM)
-    said = [(text, ROLES.get(found.word, BRIGHT))]
-    return [*indented(said, width, 0), *_sides(found, width, titles or {})]
+    """Return the result sentence, and the runs of both sides; `titles`: those of runs, by ID.
+
+    What is unknown of single runs is on a line of its own if the sentence is too long.
+    """
+    within = any(each.headline and each.within_runs for each in found.changes)
+    text = sentence(found, advice=advice, brief=within or width < ROOMY_FROM)
+    role = ROLES.get(found.word, BRIGHT)
+    head, unknown, rest = text.partition(f": {NOISE}")
+    parts = [head, f"{NOISE}{rest}"] if unknown and len(text) > width else [text]
+    said = [line for part in parts for line in indented([(part, role)], width, 0)]
+    return [*said, *_sides(found, width, titles or {})]
 
 
 def _sides(found: Comparison, width: int, titles: Mapping[str, str]) -> Iterator[Line]:
@@ -239,7 +272,7 @@ def _table(
     if width is not None:
         room = width - _cells(columns, rows) - GAP
         columns[len(columns) - (shared is None) :] = [
-            *interval_bars(rows, BAR_ROLES, drop=5, width=room),
+            *interval_bars(rows, bar_role, drop=5, width=room),
             *columns[len(columns) - (shared is None) :],
         ]
     least = [column for column in columns if not column.drop]
@@ -300,13 +333,13 @@ def _columns(rows: Sequence[Change], *, words: bool) -> list[Column[Change]]:
     counts = len({counts_text(each) for each in rows}) > 1
     within = all(each.within_runs for each in rows if each.effect is not None)
     return [
-        Column("A", lambda each: figure_text(each, each.a), right=True),
-        Column("B", lambda each: figure_text(each, each.b), right=True),
+        Column("A", lambda each: cell_text(each, each.a), right=True),
+        Column("B", lambda each: cell_text(each, each.b), right=True),
         Column("change", lambda each: (signed(each.change), change_role(each)), right=True),
         *(
             [
                 Column[Change](
-                    "95 % within run" if within else "95 % interval",
+                    f"95 % interval{'*' if within else ''}",
                     lambda each: (interval_text(each), change_role(each)),
                     drop=3,
                     right=True,
@@ -325,6 +358,11 @@ def figure_text(change: Change, value: float | None) -> str:
     return METRICS[change.figure.metric].with_unit(value)
 
 
+def cell_text(change: Change, value: float | None) -> str:
+    """Return a side's figure for a table whose rows say what is counted: ``390k``, ``1.20 ms``."""
+    return METRICS[change.figure.metric].text(value)
+
+
 def signed(share: float | None) -> str:
     """Return a change with its sign: ``+3.1 %``."""
     return units.UNKNOWN if share is None else f"{share * 100:+.1f} %"
@@ -332,12 +370,20 @@ def signed(share: float | None) -> str:
 
 def change_role(change: Change) -> str:
     """Return the role of a change: a colour if it is certain, dim if it may be none."""
-    if change.word in BAR_ROLES:
-        return BAR_ROLES[change.word]
+    return SURE.get(change.word) or (BRIGHT if excludes_none(change) else LABEL)
+
+
+def bar_role(change: Change) -> str:
+    """Return the role of a change's bar: as `change_role`, in B's colour if it excludes 0."""
+    return SURE.get(change.word) or (SIDES[1] if excludes_none(change) else LABEL)
+
+
+def excludes_none(change: Change) -> bool:
+    """Return whether the interval of a change does not contain 0."""
     effect = change.effect
     if effect is None or effect.low is None or effect.high is None:
-        return LABEL
-    return LABEL if effect.low <= 1 <= effect.high else BRIGHT
+        return False
+    return not effect.low <= 1 <= effect.high
 
 
 def interval_text(change: Change) -> str:

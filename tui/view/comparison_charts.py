@@ -20,7 +20,7 @@ from tui.view.charts import (
     histograms,
     percentile_curves,
 )
-from tui.view.comparison import signed
+from tui.view.comparison import SURE, signed
 from tui.view.search_chart import overlay_chart, scaling_overlay
 
 HEIGHT, LEAST_HEIGHT = 18, 9
@@ -126,7 +126,10 @@ def latency_page(
     """
     lines: list[Line] = []
     for each in latencies_of(found):
-        lines += [*([Line()] if lines else []), *figure_table(each, names, width)]
+        lines += [
+            *([Line()] if lines else []),
+            *figure_table(each, names, width, sure=found.word in SURE),
+        ]
         room = height - TABLE_LINES
         if width >= LEAST_PAIR_WIDTH:
             rows = max((room - 2) // 2, LEAST_HEIGHT)
@@ -145,8 +148,13 @@ def latency_page(
 TABLE_LINES = 4
 
 
-def figure_table(each: Latencies, names: Sequence[str], width: int) -> list[Line]:
-    """Return the percentiles of both sides and their changes, a row for each side."""
+def figure_table(
+    each: Latencies, names: Sequence[str], width: int, *, sure: bool = True
+) -> list[Line]:
+    """Return the percentiles of both sides and their changes, a row for each side.
+
+    `sure`: the changes are not dimmed, because they are more than noise.
+    """
     ours, theirs = each.counts
     least = min(ours.total, theirs.total)
     known = [value for value in TABLE if figures.enough_behind(least, value)]
@@ -165,7 +173,11 @@ def figure_table(each: Latencies, names: Sequence[str], width: int) -> list[Line
         for name, role, called, side in zip(NAMES, SIDES, names, values, strict=False)
     ]
     rows.append(
-        ([("B against A", LABEL)], {key: signed(share) for key, share in changes.items()}, BRIGHT)
+        (
+            [("B against A", LABEL)],
+            {key: signed(share) for key, share in changes.items()},
+            BRIGHT if sure else LABEL,
+        )
     )
     columns = [
         Column[FigureRow](f"{each.what} latency", lambda row: row[0], least=16),

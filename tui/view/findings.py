@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from tui.judge.catalogue import BY_ID
 from tui.judge.live import LiveFinding, LiveFindings
-from tui.judge.severity import by_weight
-from tui.judge.wording import message_of, worded
+from tui.judge.severity import MOOT, by_weight
+from tui.judge.wording import message_of, reasons_of, worded
+from tui.metrics import units
 from tui.metrics.units import clock
-from tui.model.record import Finding
+from tui.model.figure_record import CodedText
+from tui.model.record import Finding, RunRecord
 from tui.text.line import (
     BRIGHT,
     HEADING,
@@ -35,6 +37,25 @@ def brief_lines(findings: Sequence[Finding], width: int) -> list[Line]:
         runs: list[Run] = [(f"{finding.id}  ", LABEL), (message_of(finding), TEXT)]
         lines += labelled([(f"{mark} ", role)], runs, width)
     return lines
+
+
+def early_text(record: RunRecord) -> str:
+    """Return how much of its time a load ran that ended early, by the finding about it: ``100 s of
+    180 s``, or for several steps ``2 of 12 steps``; empty without such a finding.
+    """
+    found = [each for each in record.findings if (each.id, each.code) == ("short", "ended")]
+    if not found:
+        return ""
+    if len(record.steps) > 1:
+        steps = {step for each in found for step in _steps_of(each)}
+        return f"{len(steps)} of {len(record.steps)} steps"
+    ran_s, due_s = (found[0].operands.get(name) for name in ("measured_s", "runtime_s"))
+    return f"{units.seconds(ran_s)} of {units.seconds(due_s)}"
+
+
+def _steps_of(finding: Finding) -> list[str]:
+    """Return the indices of the steps that a finding is about, as texts."""
+    return str(finding.scope.get("steps", finding.scope.get("step", ""))).split()
 
 
 def check_lines(findings: Sequence[Finding], width: int, when: str = "") -> list[Line]:
@@ -77,11 +98,19 @@ def clauses(rule: str) -> list[str]:
 
 
 def record_lines(
-    findings: Sequence[Finding], not_made: Mapping[str, str], width: int
+    findings: Sequence[Finding], not_made: Mapping[str, CodedText | str], width: int
 ) -> list[Line]:
-    """Return every finding of a record in full, then the checks without data and the reasons."""
+    """Return every finding of a record in full, then the checks that had no data or do not apply,
+    with the reasons.
+    """
     found = [line for each in _by_check(findings) for line in check_lines(each, width)]
-    return [*(found or nothing()), *not_made_lines(not_made, width)]
+    reasons = reasons_of(not_made)
+    moot = {name for name, why in not_made.items() if not isinstance(why, str) and why.code in MOOT}
+    missing = {name: why for name, why in reasons.items() if name not in moot}
+    others = {name: why for name, why in reasons.items() if name in moot}
+    below = [*not_made_lines(missing, width), *([Line()] if missing and others else [])]
+    below += not_made_lines(others, width, "Checks that do not apply")
+    return [*(found or nothing()), *below]
 
 
 def _by_check(findings: Sequence[Finding]) -> list[list[Finding]]:
@@ -148,8 +177,10 @@ def nothing() -> list[Line]:
     return [Line.of(("no findings", LABEL)), Line()]
 
 
-def not_made_lines(not_made: Mapping[str, str], width: int) -> list[Line]:
-    """Return the checks that had no data, grouped by reason."""
+def not_made_lines(
+    not_made: Mapping[str, str], width: int, title: str = "No data for these checks"
+) -> list[Line]:
+    """Return the checks that did not run, grouped by reason."""
     if not not_made:
         return []
     reasons: dict[str, list[str]] = {}
@@ -157,7 +188,7 @@ def not_made_lines(not_made: Mapping[str, str], width: int) -> list[Line]:
         reasons.setdefault(reason, []).append(name)
     checks = {reason: ", ".join(names) for reason, names in reasons.items()}
     column = min(max(map(len, checks.values())), max(MOST_NAMES, width * 2 // 5))
-    lines = [Line.of(("No data for these checks", HEADING)), Line()]
+    lines = [Line.of((title, HEADING)), Line()]
     for reason, names in checks.items():
         label: list[Run] = [("  ", TEXT), (f"{names:<{column}}", BRIGHT), ("  ", TEXT)]
         lines += labelled(label, [(reason, LABEL)], width, column + 4)

@@ -5,37 +5,40 @@ A bar that overlaps 0 may be no change.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-from tui.analysis.compare import Change, Word
-from tui.text.line import FAINT, LABEL, TEXT, Run
+from tui.analysis.compare import Change
+from tui.text.line import FAINT, TEXT, Run
 from tui.text.table import Column
 
 WIDTH, LEAST_WIDTH = 31, 11  # odd: 0 is in the middle
 HALF = WIDTH // 2
+FEW = 3  # rows; of fewer, all fit the scale
 NARROW = 6  # cells of a half
 # half a scale; longer intervals end in an arrow
 REACHES = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 
 
 def interval_bars(
-    rows: Sequence[Change], roles: Mapping[Word, str], drop: int, width: int = WIDTH
+    rows: Sequence[Change], role_of: Callable[[Change], str], drop: int, width: int = WIDTH
 ) -> list[Column[Change]]:
-    """Return a column of interval bars in at most `width` cells, coloured by the result.
+    """Return a column of interval bars in at most `width` cells, each in its role.
 
-    No column without intervals or room.
+    The scale fits all intervals except the longest of three or more, which may exceed it. No column
+    without intervals or room.
     """
-    ends = [abs(end) for each in rows for end in _span(each)]
+    ends = sorted(max(map(abs, span)) for each in rows if (span := _span(each)))
     if not ends or width < LEAST_WIDTH:
         return []
+    longest = ends[-1 if len(ends) < FEW else -2]
     half = min(width, WIDTH) // 2 if width % 2 else min(width - 1, WIDTH) // 2
-    reach = next((each for each in REACHES if max(ends) <= each), REACHES[-1])
+    reach = next((each for each in REACHES if longest <= each), REACHES[-1])
     edge = f"{reach * 100:.0f}{' %' if half > NARROW else '%'}"
     title = f"{f'-{edge}':<{half}}0{f'+{edge}':>{half}}"
     return [
         Column(
             title,
-            lambda each: _bar(each, reach, roles.get(each.word, LABEL), half),
+            lambda each: _bar(each, reach, role_of(each), half),
             width=2 * half + 1,
             drop=drop,
         )

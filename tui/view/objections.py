@@ -8,12 +8,26 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tui.judge.severity import Moot
+from tui.judge.severity import MOOT
 from tui.judge.wording import message_of, reasons_of
 from tui.metrics.units import plural
 from tui.model.plain import printable
-from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, WARN, Line, Run, labelled, rule, spread
-from tui.text.table import Column, text_table
+from tui.text.line import (
+    BAD,
+    BRIGHT,
+    GOOD,
+    LABEL,
+    TEXT,
+    WARN,
+    Line,
+    Run,
+    labelled,
+    rule,
+    spread,
+    width_of,
+    width_of_runs,
+)
+from tui.text.table import Column, measured, text_table
 from tui.view.step_notes import finding_place
 
 if TYPE_CHECKING:
@@ -27,20 +41,21 @@ Standing = Literal["stands", "partly-stands", "unknown", "refuted", "n/a"]
 """The answer to an objection, worst for the run first."""
 
 STANDINGS: tuple[Standing, ...] = ("stands", "partly-stands", "unknown", "refuted", "n/a")
-MOOT = frozenset[str](Moot)
 WEIGHT_OF: dict[str, Weight] = {"error": "confirms", "warning": "partly", "info": "partly"}
 
 
 class ObjectionEvidence(Struct, frozen=True):
     """One piece of evidence, and the check it comes from; without one, from the record itself.
 
-    `passed`: the check ran and found nothing; `words` are appended to its rule.
+    `passed`: the check ran and found nothing; `words` are appended to its rule. `brief`: the
+    evidence in a few words.
     """
 
     weight: Weight
     words: str
     check: str = ""
     passed: bool = False
+    brief: str = ""
 
     @property
     def text(self) -> str:
@@ -64,11 +79,13 @@ class Objection(Struct, frozen=True):
     `checks` are relevant to it. If a `decisive` check could not run, the answer is unknown.
     `not_applicable` returns why the objection does not apply to a run without a finding about it,
     empty if it does;
-    `find_evidence` yields further evidence about the step of the headline.
+    `find_evidence` yields further evidence about the step of the headline. `passed`: what passed
+    checks show, in a few words.
     """
 
     id: str
     claim: str
+    passed: str
     checks: tuple[str, ...] = ()
     decisive: tuple[str, ...] = ()
     find_evidence: FindEvidence | None = None
@@ -150,7 +167,7 @@ def _of_checks(objection: Objection, record: RunRecord) -> Iterator[ObjectionEvi
         if reason is not None:
             moot = reason_code(record, name) in MOOT
             yield ObjectionEvidence(
-                "n/a" if moot else "unknown", reason if moot else f"not checked: {reason}", name
+                "n/a" if moot else "unknown", reason if moot else f"{NOT_CHECKED}{reason}", name
             )
 
 
@@ -216,6 +233,10 @@ SIGNS: dict[Weight, Run] = {
     "n/a": (" ", TEXT),
 }
 ORDER: tuple[Weight, ...] = ("confirms", "partly", "refutes", "fact", "unknown")
+NOT_CHECKED = "not checked: "
+CLAUSE_ENDS = ("; ", " (", ": ", ", ")  # where a text may be cut
+GAP = 2
+RAISED: tuple[Standing, ...] = ("stands", "partly-stands")
 ROOMY_FROM = 100  # columns for the reason beside each answer
 OLD = (
     "An older version wrote this record, without a list of checks. The answers below use"
@@ -223,8 +244,8 @@ OLD = (
 )
 
 
-def counts_runs(answers: Sequence[ObjectionAnswer]) -> list[Run]:
-    """Return the number of objections by answer.
+def counts_runs(answers: Sequence[ObjectionAnswer], *, marked: bool = False) -> list[Run]:
+    """Return the number of objections by answer; `marked`: each with the mark of its answer.
 
     ``20 objections: 1 stands, 3 unknown, 12 refuted``
     """
@@ -232,7 +253,37 @@ def counts_runs(answers: Sequence[ObjectionAnswer]) -> list[Run]:
     runs: list[Run] = [(f"{plural(len(answers), 'objection')}: ", TEXT)]
     for place, (standing, count) in enumerate(found.items()):
         word = (WORDS if count == 1 else COUNTED)[standing]
-        runs += [(", " if place else "", TEXT), (f"{count} {word}", MARKS[standing][1])]
+        mark, role = MARKS[standing]
+        told = f"{mark} {count} {word}" if marked else f"{count} {word}"
+        runs += [(", " if place else "", TEXT), (told, role)]
+    return runs
+
+
+def standing_runs(answers: Sequence[ObjectionAnswer], room: int = 0) -> list[Run]:
+    """Return how many objections stand, with what fits into `room` cells: their claims, and the
+    number of unknown answers.
+
+    ``1 of 20 stands, 2 partly stand``
+    """
+    found = counts(answers)
+    runs: list[Run] = []
+    for standing in RAISED:
+        if count := found.get(standing):
+            word = (WORDS if count == 1 else COUNTED)[standing]
+            of = f" of {len(answers)}" if not runs else ""
+            runs += [(", " if runs else "", TEXT), (f"{count}{of} {word}", MARKS[standing][1])]
+    runs = runs or [(f"none of {len(answers)} stands", GOOD)]
+    claims = [f'"{each.objection.claim}"' for each in answers if each.standing in RAISED]
+    named = (
+        ", ".join([*claims[:count], *([f"{len(claims) - count} more"] if claims[count:] else [])])
+        for count in range(len(claims), 0, -1)
+    )
+    spare = room - width_of_runs(runs) - 2
+    if told := next((each for each in named if width_of(each) <= spare), ""):
+        runs.append((f": {told}", TEXT))
+    if unknown := found.get("unknown"):
+        more: Run = (f"; {unknown} unknown", LABEL)
+        runs += [more] if width_of_runs([*runs, more]) <= room else []
     return runs
 
 
@@ -251,7 +302,7 @@ def objection_lines(
     """
     if not answers:
         return [Line.of(("nothing was measured: no objections", LABEL))]
-    lines = labelled([], counts_runs(answers), width)
+    lines = labelled([], counts_runs(answers, marked=overview), width)
     lines += [] if judged else labelled([], [(OLD, WARN)], width)
     lines.append(Line())
     if overview:
@@ -274,7 +325,7 @@ def objection_lines(
 
 
 def overview_lines(answers: Sequence[ObjectionAnswer], width: int) -> list[Line]:
-    """Return a line for each objection: the claim, its answer and, if there is room, the reason."""
+    """Return a line for each objection: mark, claim, answer if there is room, and the reason."""
     columns = [
         Column[ObjectionAnswer]("", lambda each: MARKS[each.standing], 1),
         Column[ObjectionAnswer](
@@ -282,26 +333,45 @@ def overview_lines(answers: Sequence[ObjectionAnswer], width: int) -> list[Line]
             lambda each: (each.objection.claim, TEXT if each.standing == "n/a" else BRIGHT),
             gap=1,
         ),
-        Column[ObjectionAnswer](
-            "", lambda each: (WORDS[each.standing], MARKS[each.standing][1]), gap=2
-        ),
     ]
     if width >= ROOMY_FROM:
-        columns.append(Column("", lambda each: (reason_of(each), LABEL), least=20))
+        columns.append(Column("", lambda each: (WORDS[each.standing], MARKS[each.standing][1])))
+    known = measured(columns, answers)
+    room = width - sum(column.width + column.gap for column in known) + known[0].gap - GAP
+    columns.append(Column("", lambda each: (reason_of(each, room), LABEL), least=20, gap=GAP))
     return text_table(columns, answers, width)[1:]  # without headings
 
 
-def reason_of(answer: ObjectionAnswer) -> str:
-    """Return the most important evidence in a few words: for a refuted objection, the checks."""
+def reason_of(answer: ObjectionAnswer, room: int) -> str:
+    """Return the most important evidence, in few words if more do not fit into `room` cells.
+
+    For a refuted objection: its first figures or, without any, what the passed checks show.
+    """
+    known = answer.evidence
     if answer.standing == "refuted":
-        checks = dict.fromkeys(each.check for each in answer.evidence if each.passed and each.check)
-        if checks:
-            return ", ".join(checks)
+        figures = [each for each in known if each.brief] or [
+            each for each in known if not each.passed and each.weight in ("refutes", "fact")
+        ]
+        if not figures:
+            return answer.objection.passed
+        return fitting_text(figures[0], room, brief=True)
     order = (*ORDER, "n/a")
-    first = min(answer.evidence, key=lambda each: order.index(each.weight), default=None)
+    first = min(known, key=lambda each: order.index(each.weight), default=None)
     if answer.standing == "unknown":
-        first = next((each for each in answer.evidence if each.weight == "unknown"), first)
-    return " ".join(printable(first.text).split()) if first is not None else ""
+        first = next((each for each in known if each.weight == "unknown"), first)
+    return fitting_text(first, room) if first is not None else ""
+
+
+def fitting_text(evidence: ObjectionEvidence, room: int, *, brief: bool = False) -> str:
+    """Return a piece of evidence in at most `room` cells if possible, else its first clause.
+
+    `brief`: prefer the few words.
+    """
+    text = " ".join(printable(evidence.text).split()).removeprefix(NOT_CHECKED)
+    wanted = [evidence.brief or text] if brief else [text, evidence.brief]
+    clauses = [text.partition(sign)[0] for sign in CLAUSE_ENDS]
+    fitting = (each for each in (*wanted, *clauses) if each and width_of(each) <= room)
+    return next(fitting, evidence.brief or text)
 
 
 def _has_evidence(answer: ObjectionAnswer) -> bool:

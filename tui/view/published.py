@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _UNIT = re.compile(r"(\d)([KMGT]i?B\b)")  # a unit right after its number
 
+UNFAIR = " (not comparable)"  # end of badges
 IN_FULL = 6  # more comparisons are a sweep: one figure each
 LATENCIES = ("mean", *SHOWN_NAMES, "max")
 MARKS = {"ok": "", "doubtful": "?", "error": "!"}
@@ -107,10 +108,31 @@ class PublishedView(Struct, frozen=True):
     @property
     def title(self) -> str:
         """The number of published results, as text."""
-        count = sum(row.number is not None for row in self.rows)
-        if not count:
+        if not self.count:
             return f"none for the measured points; {self.available} for other points of {self.tag}"
-        return f"{count} for {self.tag}" if count > 1 else f"1 for {self.tag}"
+        return f"{self.count} for {self.tag}"
+
+    @property
+    def told(self) -> str:
+        """The number of published results, and whether any of them can be compared, as text."""
+        if not self.count:
+            return self.title
+        text = f"{units.plural(self.count, 'result')} for {self.tag}"
+        if self.is_fair:
+            return text
+        reasons = dict.fromkeys(note.text.removesuffix(UNFAIR) for note in self.badges)
+        none = "none comparable" if self.count > 1 else "not comparable"
+        return f"{text}, {none}{f': {next(iter(reasons))}' if len(reasons) == 1 else ''}"
+
+    @property
+    def count(self) -> int:
+        """The number of published results for the measured points."""
+        return sum(row.number is not None for row in self.rows)
+
+    @property
+    def is_fair(self) -> bool:
+        """Whether any of the results can be compared with the run."""
+        return not self.badges or not all(note.text.endswith(UNFAIR) for note in self.badges)
 
 
 def published(

@@ -25,6 +25,7 @@ from tui.record.headline import is_short, metadata_lines, metadata_notes, told_h
 from tui.record.host_facts import facts_together
 from tui.text.facts import Fold, common_lines, differing_lines, machine_lines
 from tui.text.objects import left_texts
+from tui.view.host_load import load_lines
 from tui.view.plan import changed_text, title_text
 from tui.view.step_notes import (
     NOT_MERGEABLE,
@@ -33,7 +34,6 @@ from tui.view.step_notes import (
     checks_text,
     finding_place,
     length_texts,
-    load_lines,
     measured_nothing,
     note_texts,
     precondition_texts,

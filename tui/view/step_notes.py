@@ -1,40 +1,28 @@
-"""Notes next to the figures of a step: preconditioning, length, checks, host load, problems."""
+"""Notes next to the figures of a step: preconditioning, length, checks, problems."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean, median_high
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from tui.judge.severity import submission_waits
+from tui.judge.severity import MOOT, submission_waits
 from tui.library.seal import NOT_AS_SEALED
 from tui.metrics import units
 from tui.metrics.figures import Latency, latency_of
 from tui.metrics.registry import BOTH, METRICS, MIXED, in_order, meaning
 from tui.metrics.repeat import shows_ci
-from tui.metrics.telemetry import metric_of, parse_column
 from tui.metrics.units import plural
 from tui.model.criteria import THRESHOLDS
 from tui.model.plain import some
 from tui.model.plan import Headline
 from tui.model.record import RunRecord
-from tui.model.step_record import HostTelemetryRecord, StepRecord
+from tui.model.step_record import StepRecord
 from tui.record.headline import coverage_text, length_text
 from tui.record.progress import rounds_text
-from tui.text.line import (
-    LABEL,
-    SEVERITY_MARKS,
-    TEXT,
-    TITLE,
-    VALUE,
-    WARN,
-    Line,
-    Run,
-    labelled,
-    plain_lines,
-)
+from tui.text.line import LABEL, SEVERITY_MARKS, TEXT, VALUE, Line, Run, labelled
 from tui.text.search import caveats
 
 if TYPE_CHECKING:
@@ -159,26 +147,58 @@ def submission_text(step: StepRecord, kind: str) -> str:
 def checks_text(record: RunRecord) -> str:
     """Return the verdict, the findings and how many checks ran; empty if the run was not judged.
 
-    ``valid: no findings; 21 checks ran, 9 had no data``. Records of older versions have only the
-    findings, or also the number of checks.
+    ``valid: no findings; 21 checks ran, 6 do not apply, 3 had no data``. Records of older versions
+    have only the findings, or also the number of checks.
+    """
+    if record.verdict is None or record.checks is None:
+        return verdict_text(record)
+    if record.checks_not_made is None:
+        return f"{ran_text(record)}, {verdict_text(record)}"
+    since = NOT_AS_SEALED if record.judged_since else ""
+    parts = (verdict_text(record), ran_text(record), thresholds_text(record), since)
+    return "; ".join(part for part in parts if part)
+
+
+def verdict_text(record: RunRecord) -> str:
+    """Return the verdict and the number of findings; empty if the run was not judged.
+
+    ``valid: no findings``. Records of older versions have only the findings.
     """
     if record.verdict is None:
         return ""
     found = found_text([finding.severity for finding in record.findings])
-    if record.checks is None:
+    if record.checks is None or record.checks_not_made is None:
         return found
-    made = f"{plural(len(record.checks), 'check')} ran"
-    if record.checks_not_made is None:
-        return f"{made}, {found}"
-    missed = f", {len(record.checks_not_made)} had no data" if record.checks_not_made else ""
+    weak = ", ".join(caveats(record.search) if record.verdict != "invalid" else ())
+    return f"{VERDICTS[record.verdict]}{f', but {weak}' if weak else ''}: {found}"
+
+
+def thresholds_text(record: RunRecord) -> str:
+    """Return the thresholds that the profile changed; empty if there are none."""
     changed = [
         f"{name} {value:g} (default {_usual(name)})" for name, value in record.thresholds.items()
     ]
-    otherwise = f"; changed thresholds: {', '.join(changed)}" if changed else ""
-    since = f"; {NOT_AS_SEALED}" if record.judged_since else ""
-    weak = ", ".join(caveats(record.search) if record.verdict != "invalid" else ())
-    verdict = f"{VERDICTS[record.verdict]}{f', but {weak}' if weak else ''}"
-    return f"{verdict}: {found}; {made}{missed}{otherwise}{since}"
+    return f"changed thresholds: {', '.join(changed)}" if changed else ""
+
+
+def ran_text(record: RunRecord, *, brief: bool = False) -> str:
+    """Return how many checks ran, do not apply, had no data; empty in records of older versions.
+
+    Reasons stored as texts by older versions count as missing data. `brief`: how many ran of all.
+    """
+    if record.checks is None or record.verdict is None:
+        return ""
+    if brief:
+        count = len(record.checks) + len(record.checks_not_made or {})
+        return f"{len(record.checks)} of {count} checks ran"
+    codes = [
+        "" if isinstance(why, str) else why.code for why in (record.checks_not_made or {}).values()
+    ]
+    moot = sum(code in MOOT for code in codes)
+    parts = [f"{plural(len(record.checks), 'check')} ran"]
+    parts += [f"{moot} {'does' if moot == 1 else 'do'} not apply"] if moot else []
+    parts += [f"{len(codes) - moot} had no data"] if len(codes) > moot else []
+    return ", ".join(parts)
 
 
 def _usual(name: str) -> str:
@@ -398,192 +418,3 @@ def measured_nothing(record: RunRecord) -> bool:
     return record.state == "failed" and not any(
         step.results.aggregate or step.metadata for step in record.steps
     )
-
-
-NAME_WIDTH = 14
-CARRIES = 0.05  # of the busiest disk's traffic; a disk with less does not count
-
-
-CLIENT_COLUMNS = (("cpu.busy", "CPU %", 8), ("core.busy", "core %", 9), ("gen.cpu", "load %", 9),
-                  ("gen.thread", "thread %", 10))  # fmt: skip
-SPELLED_COLUMNS = (("cpu.busy", "CPU %", 8), ("core.busy", "busiest core %", 16),
-                   ("gen.cpu", "load, % of a core", 19),
-                   ("gen.thread", "busiest thread %", 18))  # fmt: skip
-SPELLED_FROM = 110  # cells of a table whose titles are spelled out
-Columns = Sequence[tuple[str, str, int]]
-
-
-def load_lines(step: StepRecord) -> list[str]:
-    """Return the load on a step's hosts as plain text; empty without telemetry."""
-    return plain_lines(load_table(step))
-
-
-def load_table(
-    step: StepRecord,
-    title: str = "load on hosts",
-    thresholds: Mapping[str, float] | None = None,
-    width: int = 80,
-) -> list[Line]:
-    """Return mean and maximum load on each host in the measured window.
-
-    Empty without telemetry. `thresholds` are those that the profile changed. Only the last run of a
-    line may exceed the width.
-    """
-    clients = [
-        each for each in step.telemetry if each.role == "client" and each.start_s is not None
-    ]
-    servers = [
-        each for each in step.telemetry if each.role == "server" and each.start_s is not None
-    ]
-    columns = SPELLED_COLUMNS if width >= SPELLED_FROM else CLIENT_COLUMNS
-    return [
-        *_table(title, clients, columns, thresholds or {}),
-        *_table("servers", servers, columns[:2], thresholds or {}),
-        *(Line.of((text, TEXT)) for text in load_sums(step)),
-    ]
-
-
-def load_sums(step: StepRecord) -> list[str]:
-    """Return the CPU of process groups over all hosts, and the load's CPU per process."""
-    looked = [each for each in step.telemetry if each.start_s is not None]
-    clients = [each for each in looked if each.role == "client"]
-    return [
-        *_groups([*clients, *(each for each in looked if each.role == "server")]),
-        *_per_client(clients),
-    ]
-
-
-def _table(
-    title: str,
-    hosts: Sequence[HostTelemetryRecord],
-    columns: Columns,
-    thresholds: Mapping[str, float],
-) -> Iterator[Line]:
-    if not hosts:
-        return
-    titles = "".join(f"{name:>{width}}" for _, name, width in columns)
-    yield Line.of(
-        (f"{title:<{NAME_WIDTH}} ", TITLE), (f"{titles}  ", LABEL), ("busiest NIC, disk", LABEL)
-    )
-    for host in hosts:
-        cells = [load_cell(host, name, width, thresholds) for name, _, width in columns]
-        name = (f"{host.host[:NAME_WIDTH]:<{NAME_WIDTH}} ", TEXT)
-        yield Line.of(name, *cells, ("  ", TEXT), (nic_and_disk(host), TEXT))
-
-
-def load_cell(
-    host: HostTelemetryRecord,
-    name: str,
-    width: int = 0,
-    thresholds: Mapping[str, float] | None = None,
-) -> Run:
-    """Return mean and maximum of a percentage, marked if that resource limits the load."""
-    full = metric_of(name).is_full(host.mean_of(name), thresholds)
-    return f"{_both(host, name):>{width}}", WARN if full else TEXT
-
-
-FULLEST = (("cpu.busy", "CPU"), ("core.busy", "core"), ("gen.thread", "load thread"))
-
-
-def fullest_texts(step: StepRecord) -> Iterator[str]:
-    """Yield the busiest client of each resource, by mean over the measured window."""
-    clients = [
-        each for each in step.telemetry if each.role == "client" and each.start_s is not None
-    ]
-    parts = []
-    for name, title in FULLEST:
-        known = {host.host: mean for host in clients if (mean := host.mean_of(name)) is not None}
-        if known:
-            most = max(known, key=lambda host: known[host])
-            parts.append(f"{title} {known[most]:.0f} % ({most})")
-    if parts:
-        yield f"busiest clients (mean): {', '.join(parts)}"
-
-
-def _groups(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
-    """Yield the CPU of each process group over all its hosts, and per disk with traffic."""
-    names = dict.fromkeys(
-        parse_column(name).subject for host in hosts for name in _family(host, "group")
-    )
-    for name in names:
-        having = [host for host in hosts if host.mean_of(f"group.{name}.procs")]
-        cpu = sum(host.mean_of(f"group.{name}.cpu") or 0.0 for host in having)
-        count = round(sum(host.mean_of(f"group.{name}.procs") or 0.0 for host in having))
-        disks = sum(len(disks_in_use(host)) for host in having)
-        per_disk = f"; {cpu / disks:.1f} % per disk ({disks} with traffic)" if disks else ""
-        processes = f"{count} process{'' if count == 1 else 'es'}"
-        hosts_text = plural(len(having), "host")
-        yield f"{name} CPU: {cores_text(cpu)}, {processes} on {hosts_text}{per_disk}"
-
-
-def cores_text(percent: float) -> str:
-    """Return CPU time in % of a core as text: ``36 % of a core``, ``19.3 cores``."""
-    return f"{percent:.0f} % of a core" if percent < 100 else f"{percent / 100:.1f} cores"
-
-
-def _per_client(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
-    """Yield the load's CPU over all hosts, and per client process."""
-    known = [
-        (_workers(host), cpu) for host in hosts if (cpu := host.mean_of("gen.cpu")) is not None
-    ]
-    workers = sum(each for each, _ in known)
-    if not workers:
-        return
-    cpu = sum(each for _, each in known)
-    each = f"{cpu / workers:.1f} % of a core"
-    many = "in 1 client process" if workers == 1 else f"in each of {workers} client processes"
-    yield f"load CPU: {cores_text(cpu)}, {each} {many}"
-
-
-def _workers(host: HostTelemetryRecord) -> int:
-    """Return the number of processes that do I/O. If there are several, the first only waits."""
-    column = host.column("gen.procs")
-    count = round(column.max) if column is not None and column.max is not None else 0
-    return max(count - 1, 1) if count else 0
-
-
-def disks_in_use(host: HostTelemetryRecord) -> list[str]:
-    """Return the names of the disks with a notable share of the traffic."""
-    traffic = {name: _traffic(host, "dev", name, ("rd", "wr")) for name in _subjects(host, "dev")}
-    most = max(traffic.values(), default=0.0)
-    return [name for name, value in traffic.items() if value > CARRIES * most]
-
-
-def busiest_link(host: HostTelemetryRecord) -> tuple[str, str] | None:
-    """Return family and name of the link with the most traffic; None without links."""
-    known = [(family, name) for family in ("nic", "rdma") for name in _subjects(host, family)]
-    return max(known, key=lambda each: _traffic(host, each[0], each[1], ("rx", "tx")), default=None)
-
-
-def nic_and_disk(host: HostTelemetryRecord) -> str:
-    """Return the link with the most traffic, and the disk with the highest utilisation."""
-    link = busiest_link(host)
-    disks = {name: host.mean_of(f"dev.{name}.busy") or 0.0 for name in _subjects(host, "dev")}
-    disk = max(disks, key=lambda name: disks[name], default="")
-    parts = []
-    if link is not None:
-        family, nic = link
-        parts.append(f"{nic} {units.bandwidth(_traffic(host, family, nic, ('rx', 'tx')))}")
-    parts += [f"{disk} {disks[disk]:.0f} %"] if disk else []
-    return ", ".join(parts)
-
-
-def _both(host: HostTelemetryRecord, name: str) -> str:
-    """Return mean and maximum of a percentage; a dash if unknown."""
-    column = host.column(name)
-    if column is None or column.mean is None or column.max is None:
-        return units.UNKNOWN
-    return f"{column.mean:.0f}/{column.max:.0f}"
-
-
-def _traffic(host: HostTelemetryRecord, family: str, subject: str, fields: Iterable[str]) -> float:
-    return sum(host.mean_of(f"{family}.{subject}.{field}") or 0.0 for field in fields)
-
-
-def _family(host: HostTelemetryRecord, family: str) -> list[str]:
-    return [name for name in host.names if metric_of(name).family == family]
-
-
-def _subjects(host: HostTelemetryRecord, family: str) -> list[str]:
-    found = dict.fromkeys(parse_column(name).subject for name in _family(host, family))
-    return [name for name in found if name != "others"]

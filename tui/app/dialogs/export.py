@@ -198,7 +198,7 @@ class Beginning(Lines):
         if len(lines) > room:
             more = len(lines) - room + 1
             lines = [*lines[: room - 1], Line.of((f"and {plural(more, 'more line')}", LABEL))]
-        return [rule("Begins with", "", width), *lines]
+        return [rule("Preview", "", width), *lines]
 
 
 def text_lines(text: str, width: int) -> list[Line]:

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
+from msgspec.structs import replace
 from textual import events, on
 from textual.app import App, ComposeResult
 from textual.binding import Binding
@@ -135,11 +136,18 @@ class KeyBar(Bar):
         super().__init__(scope)
         self.hint: tuple[tuple[str, str], ...] = ()
         self.without: frozenset[str] = frozenset()
+        self.labels: Mapping[str, str] = {}
 
     def leave_out(self, *ids: str) -> None:
         """Hide actions that do not apply now."""
         if self.without != frozenset(ids):
             self.without = frozenset(ids)
+            self.refresh()
+
+    def relabel(self, labels: Mapping[str, str]) -> None:
+        """Show other labels for actions, by id, that now lead somewhere else."""
+        if self.labels != labels:
+            self.labels = labels
             self.refresh()
 
     def show_hint(self, *pairs: tuple[str, str]) -> None:
@@ -156,7 +164,9 @@ class KeyBar(Bar):
         if self.hint:
             table = ASCII if self.shell.symbols.name == "ascii" else {}
             return Content("  ").join([hint_content(key, label, table) for key, label in self.hint])
-        chosen = fitting(footer_actions(self.scope, self.without, self.size.width), self.size.width)
+        wanted = footer_actions(self.scope, self.without, self.size.width)
+        named = [replace(each, label=self.labels.get(each.id, each.label)) for each in wanted]
+        chosen = fitting(named, self.size.width)
         return Content("  ").join(
             [key_content(key_name(a.keys[0]), a.label).stylize(click(a.target)) for a in chosen]
         )

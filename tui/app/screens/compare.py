@@ -27,7 +27,6 @@ NO_SIDES = (
     "no repetitions among these runs: repetitions have the same parameters or tags (t on Runs)"
 )
 LEAST_CHART_WIDTH, LEAST_CHART_HEIGHT, CHART_HEIGHT = 60, 9, 18
-ROOMY_CHART = 14  # lines for charts and the empty line above
 CHARTS = "tui.view.comparison_charts"
 
 
@@ -44,6 +43,7 @@ class CompareScreen(StepScreen):
         self.every = False
         self.drawn = True  # curves of searches
         self.latencies = False  # only latencies are shown
+        self.explained = False  # how changes were tested is shown
 
     def compose_body(self) -> Iterable[Widget]:
         """Yield a pane that scrolls."""
@@ -86,11 +86,20 @@ class CompareScreen(StepScreen):
             each.search is not None for each, _ in self.shown.found
         )
 
+    @property
+    def verdict(self) -> str:
+        """The result of a single comparison as a suffix of the title; empty for several."""
+        if self.shown is None or len(self.shown.found) != 1:
+            return ""
+        word = self.shown.found[0][0].word
+        return f" (B is {word})" if word in ("better", "worse") else f" ({word})"
+
     def paint(self) -> None:
         """Show the comparison, and the keys that apply to it."""
         self.pane.show(self.lines)
-        self.pane.border_title = "Compare: latencies" if self.latencies else "Compare"
-        self.pane.border_subtitle = "l shows all figures" if self.latencies else ""
+        self.pane.border_title = (
+            f"Compare: latencies{self.verdict}" if self.latencies else "Compare"
+        )
         if self.shown is not None:
             single = all(
                 len(each.points) <= 1 or each.search is not None for each, _ in self.shown.found
@@ -100,9 +109,9 @@ class CompareScreen(StepScreen):
                 "compare.accept": not self.shown.can_accept,
             }
             useless["compare.all"] = single
-            self.query_one(KeyBar).leave_out(
-                *(key for key, is_useless in useless.items() if is_useless)
-            )
+            bar = self.query_one(KeyBar)
+            bar.leave_out(*(key for key, is_useless in useless.items() if is_useless))
+            bar.relabel({"compare.curves": "all figures"} if self.latencies else {})
 
     def lines(self, width: int) -> list[Line]:
         """Return the page in lines of at most `width` cells."""
@@ -110,7 +119,13 @@ class CompareScreen(StepScreen):
             return []
         if self.latencies:
             return self.latency_lines(width)
-        from tui.view.comparison import answer_lines, figure_lines, judged_lines, method_lines
+        from tui.view.comparison import (
+            answer_lines,
+            figure_lines,
+            judged_lines,
+            method_line,
+            method_lines,
+        )
 
         lines: list[Line] = []
         methods: dict[str, Line] = {}
@@ -124,12 +139,11 @@ class CompareScreen(StepScreen):
                 room = max(self.pane.size.height - 3 - len(lines), LEAST_CHART_HEIGHT)
                 lines += self.drawings(each, width, min(room, CHART_HEIGHT))
             lines += [*figure_lines(each, width, every=self.every), *judged_lines(judged)]
-            methods |= {line.plain: line for line in method_lines(each, width)}
-        height, method = self.pane.size.height, [*methods.values()]
-        room = height - len(lines) - len(method)
-        if room < ROOMY_CHART:  # the method is what scrolls out of sight
-            room = height - len(lines)
-        return [*lines, *self.fitting(width, room), *method]
+            explained = method_lines(each, width) if self.explained else []
+            told = explained or method_line(each, width, "m")
+            methods |= {line.plain: line for line in told}
+        lines += methods.values()
+        return [*lines, *self.fitting(width, self.pane.size.height - len(lines))]
 
     def latency_lines(self, width: int) -> list[Line]:
         """Return figures and charts of the latencies, with all the room of the pane."""
@@ -180,6 +194,11 @@ class CompareScreen(StepScreen):
     def action_all(self) -> None:
         """Switch between every figure of a matrix and its headlines."""
         self.every = not self.every
+        self.paint()
+
+    def action_method(self) -> None:
+        """Explain how changes were tested, or say it in one line again."""
+        self.explained = not self.explained
         self.paint()
 
     def action_swap(self) -> None:

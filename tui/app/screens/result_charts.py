@@ -8,7 +8,7 @@ from dataclasses import replace
 from tui.app.screens.result_details import metric_rule, spread_charts
 from tui.app.screens.result_page import Page
 from tui.text.line import Line, beside, rule
-from tui.view.charts import ChartMetric, rate_and_latency
+from tui.view.charts import STARTS, ChartMetric, rate_and_latency
 
 GUTTER = 3  # between two charts
 LEAST_PAIR = 100  # width from which two charts are next to each other
@@ -26,7 +26,8 @@ def chart_lines(page: Page, width: int, height: int) -> list[Line]:
     first = over_time(page, width, height + 1)[:1] if width < LEAST_PAIR else []
     if first and len(first[0]) > 1 and len(first[0][0].runs) == 1:
         # a title without a legend: the heading has it
-        title, charts = f"{first[0][0].plain} over time", first[0][1:]
+        what, starts, at = first[0][0].plain.partition(STARTS)
+        title, charts = f"{what} over time{starts}{at}", first[0][1:]
     title += "" if page.shown_job is None else ", all jobs"
     return [metric_rule(page, title, width), *charts]
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from tui.app.screens.result_page import Page, course
 from tui.app.widgets.graph_panels import KEYS
-from tui.judge.wording import reasons_of
 from tui.metrics import registry, units
 from tui.metrics.buckets import PERCENTILES, SHOWN_PERCENTILES, label
 from tui.metrics.facts import hosts_text
@@ -16,6 +15,7 @@ from tui.metrics.figures import (
     Latency,
     behind,
     behind_text,
+    enough_behind,
     kind_of,
     latency_of,
     share_text,
@@ -99,15 +99,26 @@ def spread_of_hosts(page: Page) -> HostSpread:
     return spread_of(rates, page.record.thresholds.get("straggler.rate", LAG))
 
 
-def straggler_lines(page: Page, width: int) -> list[Line]:
+def lagging_text(page: Page) -> str:
+    """Return the only straggler with its rate, or their number, to follow "straggler": `` h2 at
+    25 % of median``; empty without any, or with several steps.
+    """
+    spread = spread_of_hosts(page)
+    late = spread.stragglers if len(page.record.steps) == 1 else []
+    if len(late) == 1:
+        return f" {late[0]} at {behind_text(spread.shares[late[0]] or 0.0)}"
+    return f" on {len(late)} hosts" if late else ""
+
+
+def straggler_lines(page: Page, width: int, *, told: bool = False) -> list[Line]:
     """Return the stragglers, and how close the other hosts are to the median.
 
-    Empty for fewer than three hosts, and while a matrix is shown.
+    `told`: the verdict names them. Empty for fewer than three hosts, and while a matrix is shown.
     """
     spread = spread_of_hosts(page)
     if len(spread.shares) < LEAST_HOSTS or spread.middle is None or page.shown_matrix is not None:
         return []
-    late = spread.stragglers
+    late = [] if told else spread.stragglers
     near = [host for host in spread.shares if not spread.is_far(host)]
     lines = []
     mark: Run = ("v " if page.symbols == "ascii" else "▼ ", BAD)
@@ -342,7 +353,9 @@ def _of_direction(page: Page, columns: list[SeriesColumns], shown: Drawn, width:
 
 CELL, BEHIND = 11, 13
 GUTTER, LEAST_BESIDE = 3, 38  # gap between table and charts; least width of charts beside the table
-KINDS = ("clat", "slat", "lat")
+DEEP = (99.999,)  # percentiles that only many I/Os have
+LOW = 10  # rows of a chart on a screen with room for the usual percentiles only
+TAIL, HEAD = 99.0, 2  # percentile of each host; lines above it
 
 
 def latency_lines(page: Page, width: int, height: int) -> list[Line]:
@@ -356,7 +369,7 @@ def latency_lines(page: Page, width: int, height: int) -> list[Line]:
         return [Line.of(("no latencies measured", LABEL))]
     who = page.shown_job or ("all hosts" if len(step.results.per_host) > 1 else "one host")
     lines = [rule(f"Percentiles, {who}", f"{kind}, over all I/Os, not averaged", width)]
-    table = _table(step, found, kind, width)
+    table = _table(step, found, kind, width, deep=height > LOW)
     counted = _counted(step, found)
     table += [Line.of((text, LABEL)) for text in bucket_texts(found)]
     if not counted:
@@ -367,7 +380,37 @@ def latency_lines(page: Page, width: int, height: int) -> list[Line]:
         return [*lines, *table, Line(), *_charts(counted, width, height, coloured=page.colors)]
     even = (len(table) - 1) // 2  # two charts and the line between them are as tall as the table
     height = even if height == even + 1 else height
-    return [*lines, *beside(table, _charts(counted, width - at, height, coloured=page.colors), at)]
+    charts = _charts(counted, width - at, height, coloured=page.colors)
+    table += tail_lines(page, next(iter(found)), at - GUTTER, len(charts) - len(table))
+    return [*lines, *beside(table, charts, at)]
+
+
+def tail_lines(page: Page, name: str, width: int, room: int) -> list[Line]:
+    """Return the p99 of hosts in one direction, the slowest first, in at most `room` lines.
+
+    Empty for one host, or without room for three.
+    """
+    step = page.shown_step
+    kind = page.record.latency_kind_of(step) if step is not None else page.record.latency_kind
+    known = {
+        host: value
+        for host, dirs in page.by_host.items()
+        if name in dirs
+        and (value := shown_percentile(latency_of(dirs[name], name, kind), TAIL)) is not None
+    }
+    order = sorted(known, key=lambda host: known[host], reverse=True)
+    count = room - HEAD
+    if len(known) < 2 or count < LEAST_HOSTS:
+        return []
+    shown = order if len(order) <= count else order[: count - 1]
+    lines = [Line(), rule(f"{name} p99 by host", "slowest first", width)]
+    for host in shown:
+        tail = fit(units.latency(known[host]), CELL, right=True)
+        lines.append(Line.of((fit(host, width - CELL), LABEL), (tail, VALUE)))
+    if left := len(order) - len(shown):
+        ends = f"down to {units.latency(known[order[-1]])}"
+        lines.append(Line.of((fit(f"{units.plural(left, 'more host')}, {ends}", width), LABEL)))
+    return lines
 
 
 def _latencies(page: Page, kind: str) -> dict[str, Latency]:
@@ -420,7 +463,10 @@ def _two_charts(
     ]
 
 
-def _table(step: StepRecord, found: dict[str, Latency], kind: str, width: int) -> list[Line]:
+def _table(
+    step: StepRecord, found: dict[str, Latency], kind: str, width: int, *, deep: bool
+) -> list[Line]:
+    """Return the percentiles of each direction; `deep`: with those that only many I/Os have."""
     wide = width >= 12 + len(found) * (CELL + BEHIND)
     shown = (
         list(found)
@@ -441,8 +487,14 @@ def _table(step: StepRecord, found: dict[str, Latency], kind: str, width: int) -
         ("std dev", _deviation),
     ):
         lines.append(_line(title, [of(found[name]) for name in shown], wide=wide, role=LABEL))
+    most = max(found[name].n for name in shown)
+    deepest = [each for each in DEEP if deep and enough_behind(most, each)]
     known = sorted(
-        {*PERCENTILES, *(float(each) for name in shown for each in found[name].percentiles_ns)}
+        {
+            *PERCENTILES,
+            *deepest,
+            *(float(each) for name in shown for each in found[name].percentiles_ns),
+        }
     )
     for value in known:
         cells = [units.latency(shown_percentile(found[name], value)) for name in shown]
@@ -527,4 +579,4 @@ def findings_lines(page: Page, width: int, _: int) -> list[Line]:
     record = page.record
     lines = problem_lines(record, width, every=True)
     lines += [Line()] if lines else []
-    return [*lines, *record_lines(list(record.findings), reasons_of(record.checks_not_made), width)]
+    return [*lines, *record_lines(list(record.findings), record.checks_not_made or {}, width)]

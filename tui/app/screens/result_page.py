@@ -8,14 +8,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.metrics import registry, units
-from tui.metrics.buckets import SHOWN_NAMES, SHOWN_PERCENTILES
+from tui.metrics.buckets import SHOWN_PERCENTILES, label
 from tui.metrics.figures import latency_of, shown_percentile
 from tui.metrics.registry import BY_UNIT, DIRECTIONS
 from tui.metrics.repeat import shows_ci
 from tui.model.plan import Headline
 from tui.record.cells import Cell, cells_of_record
 from tui.record.matrix import MatrixTable, tables_of
-from tui.text.line import LABEL, TEXT, VALUE, Line, Run, beside, clip, labelled, rule, spread
+from tui.text.line import (
+    LABEL,
+    TEXT,
+    VALUE,
+    Line,
+    Run,
+    beside,
+    clip,
+    fit,
+    labelled,
+    rule,
+    spread,
+)
 from tui.text.plot import merged
 from tui.text.sparkline import Symbols, spark
 from tui.view.matrix import (
@@ -40,6 +52,7 @@ if TYPE_CHECKING:
     from tui.view.objections import ObjectionAnswer
     from tui.view.published import PublishedNote, PublishedView
 
+FIRST_DROPPED = 99.5  # percentile without a column on a narrow screen
 LATENCY_SHOWN = 99.0  # percentile shown in tables by the l key
 BESIDE = 110  # columns from which a chart is beside its table
 GUTTER = 3
@@ -381,30 +394,33 @@ def metric_of(record: RunRecord) -> ChartMetric:
 
 def columns(width: int) -> tuple[int, str]:
     """Return the width of a latency column, and the titles of the columns as one text."""
-    cell = 9 if width >= NARROW else 7
-    titles = "".join(f"{title:>{cell}}" for title in ("mean", *SHOWN_NAMES, "max"))
+    cell = 9 if width >= NARROW else 8
+    names = [f"p{label(each)}" for each in percentiles_shown(width)]
+    titles = "".join(f"{title:>{cell}}" for title in ("mean", *names, "max"))
     return cell, f"{'IOPS':>6}{'BW':>{12 if width >= NARROW else 11}}{titles}"
+
+
+def percentiles_shown(width: int) -> tuple[float, ...]:
+    """Return the percentiles in the table of figures: without p99.5 on a narrow screen."""
+    return tuple(each for each in SHOWN_PERCENTILES if width >= NARROW or each != FIRST_DROPPED)
 
 
 def row(result: DirectionRecord, direction: str, kind: str, width: int) -> str:
     """Return the figures of one direction in fixed columns, as text."""
     cell, _ = columns(width)
-    latency = latency_of(result, direction, kind)
-    values: list[float | None] = [None] * (len(SHOWN_PERCENTILES) + 2)
+    latency, shown = latency_of(result, direction, kind), percentiles_shown(width)
+    values: list[float | None] = [None] * (len(shown) + 2)
     if latency is not None:
         values = [
             latency.mean_ns,
-            *(shown_percentile(latency, each) for each in SHOWN_PERCENTILES),
+            *(shown_percentile(latency, each) for each in shown),
             latency.max_ns,
         ]
-    joint = " " if cell == 9 else ""
-    cells = "".join(
-        f"{joint.join(units.latency_parts(value)).rstrip():>{cell}}" for value in values
-    )
+    cells = "".join(f"{units.latency(value):>{cell}}" for value in values)
     rate = (
         units.bandwidth(result.bw_bytes_per_s) if registry.direction(direction).moves_data else ""
     )
-    return f"{units.iops(result.iops):>6}{rate:>{12 if cell == 9 else 11}}{cells}"
+    return f"{units.iops(result.iops):>6}{rate:>{12 if width >= NARROW else 11}}{cells}"
 
 
 def course(
@@ -427,6 +443,7 @@ def course(
 
 
 NOTE_WIDTH, MOST_NOTE_WIDTH = 12, 20
+PUBLISHED, ASIDE = "Published", 12  # title of a line below the findings, and its width
 NOTE_KEYS = {"badge": "warn", "doubt": "warn", "error": "bad"}
 
 
@@ -434,11 +451,7 @@ def hint_lines(view: PublishedView | None, width: int) -> list[Line]:
     """Return the summary's line about published results; empty if there are none."""
     if view is None:
         return []
-    badges = " · ".join(
-        note.text for note in view.notes if note.kind == "badge" and not note.numbers
-    )
-    left: list[Run] = [("Published", "title"), (" ", TEXT), (view.title, TEXT)]
-    left += [(f"  {badges}", LABEL)] if badges else []
+    left: list[Run] = [(fit(PUBLISHED, ASIDE), "title"), (view.told, TEXT)]
     return [Line.of(*spread(left, [("v", "accent"), (" compares", LABEL)], width))]
 
 

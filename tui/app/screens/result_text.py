@@ -12,11 +12,13 @@ from tui.app.screens.result_details import (
     facts_lines,
     findings_lines,
     hosts_lines,
+    lagging_text,
     latency_lines,
     straggler_lines,
     time_lines,
 )
 from tui.app.screens.result_page import (
+    ASIDE,
     NARROW,
     Page,
     columns,
@@ -27,13 +29,14 @@ from tui.app.screens.result_page import (
 )
 from tui.app.screens.result_refused import refused_lines
 from tui.app.screens.result_telemetry import telemetry_lines
-from tui.app.screens.result_tiles import headline, judgement, proved
+from tui.app.screens.result_tiles import headline, judgement, proved, verdict_lines
 from tui.app.widgets.graph_panels import KEYS
 from tui.library.summary import NOT_SEALED
 from tui.metrics import registry, units
 from tui.metrics.figures import latency_of
 from tui.metrics.registry import METRICS
 from tui.model.plan import Headline
+from tui.model.quantities import parse_duration
 from tui.record.cells import invalid_steps, step_figure
 from tui.record.headline import told_headline
 from tui.text.line import (
@@ -45,11 +48,13 @@ from tui.text.line import (
     clip,
     fit,
     labelled,
+    packed,
     rule,
     spread,
     width_of_runs,
 )
-from tui.view.objections import objection_lines
+from tui.view.findings import early_text
+from tui.view.objections import objection_lines, standing_runs
 from tui.view.plan import title_text
 from tui.view.search import capacity_lines
 from tui.view.step_notes import (
@@ -60,6 +65,7 @@ from tui.view.step_notes import (
 )
 
 if TYPE_CHECKING:
+    from tui.model.record import RunRecord
     from tui.model.step_record import StepRecord
 
 WIDEST_LABEL = 26  # of a row of figures: a wider gap to the numbers is hard to read
@@ -74,14 +80,15 @@ STATES = {
 def summary_lines(page: Page, width: int, chart_height: int) -> list[Line]:
     """Return the summary: figures, verdict, bottleneck, latencies, hosts, chart, findings.
 
-    Objections and published results come last, before the charts of metadata operations. A run that
-    measured nothing has the reason and its findings instead.
+    Objections and published results come last, before the charts of metadata operations; a narrow
+    screen counts them below the bottleneck. A run that measured nothing has the reason and its
+    findings instead.
     """
     found = finding_lines(page, width)
     if measured_nothing(page.record):
         lines = [about(page, width), *refused_lines(page, width)]
         return [*lines, *([Line()] if found else []), *found]
-    asides = [*objection_counts(page, width), *hint_lines(page.published, width)]
+    asides = aside_lines(page, width)
     lines, hosts = figure_lines(page, width), host_notes(page, width)
     gap = [Line()] if width >= NARROW else []
     if page.record.search is not None:
@@ -108,6 +115,7 @@ def summary_lines(page: Page, width: int, chart_height: int) -> list[Line]:
 def figure_lines(page: Page, width: int) -> list[Line]:
     """Return the summary's lines above its hosts: tiles, verdict, bottleneck, table of figures."""
     lines = [about(page, width), *headline(page, width), *proved(page.record.proves, width)]
+    lines += below_lines(page, width)
     if page.record.search is not None or page.shown_matrix is not None:
         return lines
     table = [*steps(page, width), *figures(page, width)]
@@ -116,7 +124,9 @@ def figure_lines(page: Page, width: int) -> list[Line]:
 
 def host_notes(page: Page, width: int) -> list[Line]:
     """Return the stragglers of the current step, and the problems of hosts."""
-    return [*straggler_lines(page, width), *host_problems(page, width)]
+    slow = lagging_text(page)
+    told = bool(slow) and any(slow in line.plain for line in verdict_lines(page, width))
+    return [*straggler_lines(page, width, told=told), *host_problems(page, width)]
 
 
 def lines_above_chart(page: Page, width: int) -> int:
@@ -130,8 +140,8 @@ def title_line(page: Page, width: int) -> Line:
     On tabs other than the summary, headline and verdict replace title and time.
     """
     record = page.record
-    badge = (f" {record.state.upper()} ", STATES.get(record.state, "badge"))
-    left: list[Run] = [badge, (" ", TEXT), (record.profile.tag, "title")]
+    brief = page.tab != "summary" and width < NARROW
+    left: list[Run] = [badge_of(record, brief=brief), (" ", TEXT), (record.profile.tag, "title")]
     if page.tab != "summary":
         found = page.record.headline
         mark, key = judgement(record)[0]
@@ -153,6 +163,16 @@ def title_line(page: Page, width: int) -> Line:
     )
 
 
+def badge_of(record: RunRecord, *, brief: bool) -> Run:
+    """Return the state of a run, or that the load of a complete run ended early; unless `brief`,
+    after how long.
+    """
+    early = early_text(record) if record.state == "complete" else ""
+    if early:
+        return f" ENDED EARLY {'' if brief else f'{early} '}", "badge-warn"
+    return f" {record.state.upper()} ", STATES.get(record.state, "badge")
+
+
 def about(page: Page, width: int) -> Line:
     """Return hosts, target, duration and changed parameters in one line."""
     record = page.record
@@ -162,8 +182,28 @@ def about(page: Page, width: int) -> Line:
         f"took {units.duration(record.duration_s)}" if record.duration_s else "",
         measured_text(page),
     ]
-    parts += [f"{name}={value}" for name, value in record.profile.changed.items()]
+    parts += [
+        f"{name}={value}"
+        for name, value in record.profile.changed.items()
+        if not is_length(page, name, value)
+    ]
     return Line.of(*clip([(" · ".join(part for part in parts if part), LABEL)], width))
+
+
+def is_length(page: Page, name: str, value: object) -> bool:
+    """Return whether a changed parameter is the runtime that the page tells anyway."""
+    step = page.shown_step
+    if step is None or step.runtime_s is None or "time" not in name or not length_told(page):
+        return False
+    try:
+        return parse_duration(value) == step.runtime_s
+    except ValueError:
+        return False
+
+
+def length_told(page: Page) -> bool:
+    """Return whether the page tells at its top how long the only step measured."""
+    return bool(measured_text(page) or early_text(page.record)) and len(page.record.steps) == 1
 
 
 def measured_text(page: Page) -> str:
@@ -179,19 +219,41 @@ def measured_text(page: Page) -> str:
     return length_text(measured_s(page.all_hosts), step.runtime_s)
 
 
+def below_lines(page: Page, width: int) -> list[Line]:
+    """Return what is below the chart, in one line with the keys that show it; empty on a wide
+    screen, which has room for it.
+    """
+    if width >= NARROW:
+        return []
+    items: list[list[Run]] = []
+    if page.record.checks is not None and page.answers:
+        items.append([("d", "accent"), (" objections: ", LABEL), *standing_runs(page.answers)])
+    if count := len(page.record.findings):
+        items.append([("f", "accent"), (f" {units.plural(count, 'finding')}", LABEL)])
+    if page.published is not None:
+        results = units.plural(page.published.count, "published result")
+        items.append([("v", "accent"), (f" {results}", LABEL)])
+    return packed(items, width)
+
+
+def aside_lines(page: Page, width: int) -> list[Line]:
+    """Return the lines about objections and published results; empty on a narrow screen."""
+    if width < NARROW:
+        return []
+    return [*objection_counts(page, width), *hint_lines(page.published, width)]
+
+
 def objection_counts(page: Page, width: int) -> list[Line]:
-    """Return the numbers of objections by answer.
+    """Return which objections stand.
 
     Empty if the record does not say which checks ran, or nothing was measured.
     """
-    from tui.view.objections import counts_runs
-
     if page.record.checks is None or not page.answers:
         return []
-    runs, keys = counts_runs(page.answers), [("d", "accent"), (" details", LABEL)]
-    if width_of_runs(runs) + width_of_runs(keys) < width:
-        return [Line.of(*spread(runs, keys, width))]
-    return labelled([], runs, width)
+    keys: list[Run] = [("d", "accent"), (" defend", LABEL)]
+    title: Run = (fit("Objections", ASIDE), "title")
+    runs = standing_runs(page.answers, width - ASIDE - width_of_runs(keys) - 1)
+    return [Line.of(*spread([title, *runs], keys, width))]
 
 
 # -- figures
@@ -258,7 +320,7 @@ def step_notes(page: Page, step: StepRecord, kind: str) -> list[Line]:
 
     mark: Run = ("! ", "warn") if is_short(step) else ("  ", LABEL)
     length = length_text(measured_s(page.all_hosts), step.runtime_s)
-    lines = [Line.of(mark, (length, LABEL))] if length and not measured_text(page) else []
+    lines = [Line.of(mark, (length, LABEL))] if length and not length_told(page) else []
     shown = {name: latency_of(result, name, kind) for name, result in page.all_hosts.items()}
     lines += [Line.of(("  ", LABEL), (text, LABEL)) for text in bucket_texts(shown)]
     if wait := submission_text(step, kind):

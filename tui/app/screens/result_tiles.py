@@ -6,10 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tui.app.screens.result_page import NARROW, Page
+from tui.app.screens.result_details import lagging_text, spread_of_hosts
+from tui.app.screens.result_page import Page
 from tui.app.widgets.graph_panels import KEYS
-from tui.judge.severity import by_weight
-from tui.judge.wording import proof_text, worded
+from tui.judge.severity import OUTSIDE_STORAGE, by_weight
+from tui.judge.wording import bottleneck_text as limit_text
+from tui.judge.wording import name_of, proof_text, worded
 from tui.metrics import units
 from tui.metrics.figures import Latency, latency_of, marked, shown_percentile
 from tui.metrics.histogram import Histogram
@@ -28,7 +30,7 @@ from tui.record.matrix import of_which
 from tui.text.digits import FigureTile, tile_lines
 from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, labelled
 from tui.text.search import caveats, headline_text
-from tui.view.step_notes import measured_nothing
+from tui.view.step_notes import measured_nothing, ran_text, thresholds_text, verdict_text
 
 if TYPE_CHECKING:
     from tui.model.figure_record import AggregateRecord
@@ -39,7 +41,10 @@ if TYPE_CHECKING:
 MEDIAN, TAIL = 50.0, 99.0
 # of an MPI benchmark, before all others
 FIRST_OPERATIONS = ("write", "create", "stat", "read", "remove")
-SECOND, LAST = 1, 2  # dropped first: the rate beside the headline, then a percentile
+# tiles with the highest number are dropped first: the median host, a percentile, a second rate
+SECOND, LAST, OF_HOST = 1, 2, 3
+MORE = "; the storage may do more"
+STRAGGLER = "straggler"
 
 
 def headline(page: Page, width: int) -> list[Line]:
@@ -59,11 +64,12 @@ def headline(page: Page, width: int) -> list[Line]:
         # with its limit; the line below says whether it was confirmed
         answer = headline_text(page.record.search, so_far=True) or told_headline(page.record)
         lines.append(Line.of(*clip([(answer, VALUE)], width)))
-    return [*lines, *verdict_lines(page.record, width), *bottleneck_lines(page, width)]
+    verdict, limit = verdict_lines(page, width), bottleneck_lines(page, width)
+    return [*lines, *limit, *verdict] if is_spoilt(page) else [*lines, *verdict, *limit]
 
 
 def figure_tiles(page: Page) -> list[FigureTile]:
-    """Return rate, bandwidth and two percentiles as tiles.
+    """Return rate, bandwidth, two percentiles and the median host's rate as tiles.
 
     They cover the current step (for a matrix, the headline's step), in the direction of the
     headline or, without one, over all directions. An MPI benchmark has a tile per operation.
@@ -86,6 +92,7 @@ def figure_tiles(page: Page) -> list[FigureTile]:
     subject = {named: dirs[named]} if named else dict(dirs)
     shown = shown_percentiles(page.record.search, found)
     tiles = [*rate_tiles(step, subject, named), *latency_tiles(subject, kind, shown)]
+    tiles += host_tile(page)
     if found is None or page.shown_job is not None:
         return tiles
     own = headline_tile(page, found)
@@ -134,6 +141,16 @@ def rate_tiles(
         number, unit = units.bandwidth_parts(_sum(dirs[name].bw_bytes_per_s for name in moving))
         tiles.append(FigureTile("bandwidth", number, unit, drop=SECOND))
     return tiles
+
+
+def host_tile(page: Page) -> list[FigureTile]:
+    """Return the rate of the median host as a tile; empty for one host."""
+    middle = spread_of_hosts(page).middle
+    if middle is None:
+        return []
+    counted = {direction(name).counted for name in page.all_hosts if direction(name).in_total}
+    what = counted.pop() if len(counted) == 1 else "IOPS"
+    return [FigureTile(f"{what}, median host", *units.iops_parts(middle), drop=OF_HOST)]
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
@@ -243,53 +260,77 @@ def operation_tiles(metadata: MetadataRecord, found: HeadlineRecord | None) -> l
 # -- verdict and bottleneck
 
 
-def verdict_lines(record: RunRecord, width: int) -> list[Line]:
-    """Return the verdict in one line, truncated to fit; in full if it is bad or the run is
-    incomplete.
+def verdict_lines(page: Page, width: int) -> list[Line]:
+    """Return the verdict in one line, in full if it is bad or the run is incomplete.
 
-    On a narrow screen, where findings are below the chart, it names their checks. A verdict that
-    differs from the sealed one has a line of its own, so that it is never truncated.
+    Otherwise it ends with what fits: how the run ended, changed thresholds, how many checks ran. A
+    verdict that differs from the sealed one has a line of its own, so that it is never truncated.
     """
     from tui.library.seal import NOT_AS_SEALED
 
+    record = page.record
     (mark, key), (text, _) = judgement(record)
-    text = naming_checks(record, text, width - len(mark)) if width < NARROW else text
+    text = naming_checks(page, text, width - len(mark))
+    above: list[Line] = []
     if record.judged_since:
-        line = labelled([("! ", "warn")], [(NOT_AS_SEALED, "warn")], width)
-        text = text.replace(f"; {NOT_AS_SEALED}", "")
-        return [*line, Line.of(*clip([(mark, key), (text, key)], width))]
-    if key == "bad" or record.state != "complete":
-        return labelled([(mark, key)], [(text, key)], width)
-    parts = text.split("; ")
-    fitting = (
-        n for n in range(len(parts), 1, -1) if len(mark) + len("; ".join(parts[:n])) <= width
-    )
-    return [Line.of(*clip([(mark, key), ("; ".join(parts[: next(fitting, 1)]), key)], width))]
+        above = labelled([("! ", "warn")], [(NOT_AS_SEALED, "warn")], width)
+    elif key == "bad" or record.state != "complete":
+        ran = ran_text(record)
+        return labelled([(mark, key)], [(text, key), (f"; {ran}" if ran else "", LABEL)], width)
+    parts, room = text.split("; "), width - len(mark)
+    kept = next((n for n in range(len(parts), 1, -1) if len("; ".join(parts[:n])) <= room), 1)
+    said = "; ".join(parts[:kept])
+    told = (ran_text(record), ran_text(record, brief=True)) if kept == len(parts) else ()
+    ran = next((each for each in told if each and len(said) + 2 + len(each) <= room), "")
+    tail: Run = (f"; {ran}" if ran else "", LABEL)
+    return [*above, Line.of(*clip([(mark, key), (said, key), tail], width))]
 
 
-def naming_checks(record: RunRecord, text: str, room: int) -> str:
-    """Return a verdict with the checks that found errors or warnings in place of their number.
+def naming_checks(page: Page, text: str, room: int) -> str:
+    """Return a verdict with the names of its errors and warnings in place of their number.
 
-    ``valid with warnings: short, straggler, 1 note; ...``. Unchanged if they do not fit.
+    ``valid with warnings: straggler h2 at 25 % of median, 1 note; ...``. Unchanged if they do not
+    fit.
     """
     from tui.view.step_notes import found_text
 
-    severities = [each.severity for each in record.findings]
-    wrong = (each for each in by_weight(record.findings) if each.severity != "info")
-    names = list(dict.fromkeys(each.id for each in wrong))
+    found = page.record.findings
+    severities = [each.severity for each in found]
+    wrong = (each for each in by_weight(found) if each.severity != "info")
+    checks = list(dict.fromkeys(each.id for each in wrong))
     notes = severities.count("info")
+    others = [units.plural(notes, "note")] if notes else []
     counted = f": {found_text(severities)}"
-    named = ", ".join([*names, *([units.plural(notes, "note")] if notes else [])])
-    found = text.replace(counted, f": {named}", 1) if names else text
-    return found if len(found.partition("; ")[0]) <= room else text
+    slow = lagging_text(page)
+    for more in (slow, ""):
+        names = [f"{name_of(each)}{more if each == STRAGGLER else ''}" for each in checks]
+        said = text.replace(counted, f": {', '.join([*names, *others])}", 1) if names else text
+        if len(said.partition("; ")[0]) <= room:
+            return said
+    return text
+
+
+def is_spoilt(page: Page) -> bool:
+    """Return whether something outside of the storage limits the shown step."""
+    step = page.shown_step
+    if step is None or step.bottleneck is None or page.record.search is not None:
+        return False
+    return bool(bottleneck_text(page)) and step.bottleneck.kind in OUTSIDE_STORAGE
 
 
 def bottleneck_lines(page: Page, width: int) -> list[Line]:
     """Return the current step's bottleneck (for a search, the answer's), and the result of the
     counter-experiment, if any.
+
+    A bottleneck outside of the storage is marked: the figures are not the storage's limit.
     """
     bottleneck = bottleneck_text(page)
-    lines = labelled([("limited by ", LABEL)], [(bottleneck, TEXT)], width) if bottleneck else []
+    said: list[Run] = [("limited by ", LABEL), (bottleneck, TEXT)]
+    if is_spoilt(page):
+        text = f"limited by {bottleneck}"
+        more = MORE if len(text) + len(MORE) + 2 <= width else ""
+        said = [("! ", "warn"), (text + more, "warn")]
+    lines = labelled(said[:1], said[1:], width) if bottleneck else []
     return [*lines, *proved(proof_of(page), width)]
 
 
@@ -302,7 +343,7 @@ def bottleneck_text(page: Page) -> str:
     if search is not None:
         return worded(search.answer.bottleneck) if search.answer is not None else ""
     return (
-        worded(step.bottleneck.text)
+        limit_text(step.bottleneck, len(step.results.per_host))
         if step is not None and step.bottleneck is not None and page.shown_matrix is None
         else ""
     )
@@ -350,16 +391,16 @@ def headline_parts(page: Page) -> tuple[str, str, str]:
 
 
 def judgement(record: RunRecord) -> list[Run]:
-    """Return how the run ended, and the results of its checks."""
-    from tui.view.step_notes import checks_text
-
+    """Return the mark and the text of the verdict, with how the run ended."""
     fine = record.verdict in ("valid", None) and not record.judged_since
     fine = fine and not caveats(record.search)
     words = {"complete": ("all hosts reported", "good" if fine else "warn")}
     text, key = words.get(record.state, (record.reason or f"the run is {record.state}", "warn"))
     if record.state == "failed" or record.verdict == "invalid":
         key = "bad"
-    text = "; ".join(part for part in (checks_text(record), text) if part)
+    changed = thresholds_text(record) if record.verdict is not None else ""
+    parts = (verdict_text(record), changed, text)
+    text = "; ".join(part for part in parts if part)
     return [("✓ " if key == "good" else "! " if key == "warn" else "✗ ", key), (text, key)]
 
 

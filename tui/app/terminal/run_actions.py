@@ -270,7 +270,7 @@ COMPARE = (
         "compare.sides",
         ("s",),
         "sides",
-        "Group repetitions into sides, or ungroup them",
+        "Join repetitions into sides, or split them into runs",
         footer=3,
     ),
     Action(
@@ -286,6 +286,12 @@ COMPARE = (
         "swap",
         "Make the next run or side the reference (A)",
         footer=5,
+    ),
+    Action(
+        "compare.method",
+        ("m",),
+        "method",
+        "Explain how changes were tested, or hide the explanation",
     ),
     Action(
         "compare.report",

@@ -68,11 +68,11 @@ REASONS: Mapping[str, Text] = {
     "package-checksums": "no package owns the load generators, or the package has no checksums",
     "control-groups": "the control groups are unknown",
     "telemetry": "no telemetry",
-    "idle-telemetry": "the hosts were not monitored before the load",
+    "idle-telemetry": "hosts not monitored before the load",
     "client-cpus": "client CPUs were not monitored",
     "client-links": "client links were not monitored",
     "link-speed": "link speed of {hosts:names} is unknown",
-    "byte-counters": "no byte counters for the layers below the load",
+    "byte-counters": "no byte counters below the load",
     "file-extents": lambda quote: quote or "the file extents were not read",
     "file-blocks": lambda quote: quote or "no blocks of the files were sampled",
 }

@@ -40,6 +40,7 @@ from tui.view.document import (
     RunPart,
 )
 from tui.view.document import Cell as TableCell
+from tui.view.host_load import load_sums
 from tui.view.matrix import knee_texts, table_notes
 from tui.view.published import PublishedView
 from tui.view.report.heat import Heat, heat_of
@@ -64,7 +65,6 @@ from tui.view.step_notes import (
     checks_text,
     finding_place,
     length_texts,
-    load_sums,
     note_texts,
     precondition_texts,
 )

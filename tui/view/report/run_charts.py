@@ -14,6 +14,7 @@ from tui.model.step_record import HostTelemetryRecord, OperationRecord, StepReco
 from tui.record.cells import Cell, cells_of_record
 from tui.record.matrix import MatrixTable, main_axis, tables_of
 from tui.view.document import Chart
+from tui.view.host_load import Seconds, by_second, clients_of, servers_of
 from tui.view.matrix import KNEE, knee_texts, scale_of
 from tui.view.matrix_chart import METRICS, SweepCurve, chart_title, is_logarithmic, series_of
 from tui.view.report.step_charts import (
@@ -199,22 +200,17 @@ def _operations_chart(known: Mapping[str, OperationRecord]) -> Chart:
     return Chart("Operations side by side", spec, alt, "Marks: iterations." if points else "")
 
 
-Seconds = list[float | None]
 RATES = (
     ("Network", ("nic", "rdma"), (("received", "rx"), ("sent", "tx"))),
     ("Disks", ("dev",), (("read", "rd"), ("written", "wr"))),
 )
-ROLES = (("client", "hosts"), ("server", "servers"))
+BY_ROLE = ((clients_of, "hosts"), (servers_of, "servers"))
 
 
 def telemetry_charts(step: StepRecord) -> Iterator[Chart]:
     """Yield charts of CPU, network and disks over the measured time; none without telemetry."""
-    for role, who in ROLES:
-        hosts = [
-            each
-            for each in step.telemetry
-            if each.role == role and each.start_s is not None and each.t_s
-        ]
+    for monitored, who in BY_ROLE:
+        hosts = [each for each in monitored(step) if each.t_s]
         if hosts:
             yield from _cpu(hosts, who)
             yield from _rates(hosts, who)
@@ -306,20 +302,6 @@ def _telemetry_spec(
     return layers(
         band, line, height=150, data={"values": rows}, encoding={"x": time_axis(max(seconds, 1))}
     )
-
-
-def by_second(host: HostTelemetryRecord, name: str | None) -> Seconds:
-    """Return a telemetry column by second of the measured window.
-
-    All seconds are unknown if there is no such column.
-    """
-    start, end = host.start_s or 0.0, host.end_s if host.end_s is not None else host.t_s[-1]
-    found: Seconds = [None] * max(1, round(end - start))
-    for t, value in zip(host.t_s, host.values_of(name) if name else (), strict=False):
-        place = int(t - start - 0.5)
-        if 0 <= place < len(found) and t > start:
-            found[place] = value
-    return found
 
 
 def _summed(hosts: Sequence[HostTelemetryRecord], families: Sequence[str], field: str) -> Seconds:

@@ -21,10 +21,11 @@ from tui.record.matrix import MatrixTable, TableRow, tables_of
 from tui.text.line import BAD, LABEL, TEXT, WARN
 from tui.view.document import Block, DocumentColumn, DocumentTable, Paragraph
 from tui.view.document import Cell as TableCell
+from tui.view.host_load import clients_of, columns_of, load_cell, nic_and_disk, servers_of
 from tui.view.matrix import INVALID, KNEE, SAID, FigureScale, mark_of, role_of, scale_of, title_of
 from tui.view.objection_catalogue import objections_to
 from tui.view.objections import ORDER, WORDS, ObjectionAnswer, counts_runs
-from tui.view.step_notes import CLIENT_COLUMNS, bucket_texts, load_cell, nic_and_disk
+from tui.view.step_notes import bucket_texts
 
 NO_FIGURE = units.UNKNOWN
 
@@ -346,14 +347,16 @@ def criteria_table(title: str, judged: Sequence[JudgedCriterion]) -> DocumentTab
 
 
 def load_tables(step: StepRecord, thresholds: Mapping[str, float]) -> Iterator[DocumentTable]:
-    """Yield the mean and maximum load on clients and servers in the measured window, in %."""
-    for role, title in (("client", "Load on hosts, %"), ("server", "Load on servers, %")):
-        hosts = [each for each in step.telemetry if each.role == role and each.start_s is not None]
-        columns = CLIENT_COLUMNS if role == "client" else CLIENT_COLUMNS[:2]
+    """Yield the mean and maximum load on clients and servers in the measured window."""
+    known = columns_of(step)
+    for title, hosts, columns in (
+        ("Load on hosts", clients_of(step), known),
+        ("Load on servers", servers_of(step), known[:2]),
+    ):
         if hosts:
             heads = [
                 DocumentColumn("host"),
-                *_right(*(name.removesuffix(" %") for _, name, _ in columns)),
+                *_right(*(name for _, name, _ in columns)),
                 DocumentColumn("busiest NIC, disk"),
             ]
             rows: list[list[TableCell]] = [

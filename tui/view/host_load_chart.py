@@ -1,0 +1,102 @@
+"""The load on hosts over time: in each second, the host with the highest value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+
+from tui.metrics.telemetry import metric_of
+from tui.model.step_record import HostTelemetryRecord, StepRecord
+from tui.text.line import WARN, Line
+from tui.text.plot import LEAST_WIDTH, Axis, AxisTicks, Curve, Plot, plot_rows
+from tui.view.charts import curve_over_time, time_axis, value_axis
+from tui.view.host_load import Seconds, busiest_link, by_second, clients_of, servers_of
+
+PERCENTAGES = (("core.busy", "core", "latency"), ("cpu.busy", "CPU", "read"))
+MARKS = (0.0, 50.0, 100.0)
+PERCENT = Axis(0, 100, AxisTicks([*MARKS], [f"{mark:.0f} %" for mark in MARKS]))
+
+
+def load_charts(
+    step: StepRecord,
+    thresholds: Mapping[str, float],
+    size: tuple[int, int],
+    *,
+    coloured: bool = False,
+) -> list[list[Line]]:
+    """Return charts of the clients' CPU, of their links, and of the servers' CPU.
+
+    Each shows the highest value of any host by second. Charts without data are left out.
+    `thresholds` are those that the profile changed; `size`: columns and rows of each chart.
+    """
+    clients, servers = (
+        [host for host in hosts if host.t_s] for hosts in (clients_of(step), servers_of(step))
+    )
+    plots = [
+        _cpu("Busiest client", clients, thresholds, size[0]),
+        _links("Busiest client", clients, size),
+        _cpu("Busiest server", servers, thresholds, size[0]),
+    ]
+    known = [plot for plot in plots if plot is not None]
+    wide = max((plot.label_width(size[1]) for plot in known), default=0)
+    return [plot.lines(*size, coloured=coloured, label_width=wide) for plot in known]
+
+
+def _cpu(
+    who: str, hosts: Sequence[HostTelemetryRecord], thresholds: Mapping[str, float], width: int
+) -> Plot | None:
+    """Return the busiest core and the CPU of hosts, with the limit of a core; None if unknown."""
+    found = {
+        name: values
+        for name, _, _ in PERCENTAGES
+        if any(values := highest([by_second(host, name) for host in hosts]))
+    }
+    if not found:
+        return None
+    seconds = max(map(len, found.values()))
+    curves = [
+        curve_over_time(title, found[name], 1.0, role=role)
+        for name, title, role in PERCENTAGES
+        if name in found
+    ]
+    curves += [_limit(name, thresholds, seconds) for name in ("core.busy",) if name in found]
+    return Plot(f"{who}: CPU", curves, time_axis(seconds, max(width, LEAST_WIDTH)), PERCENT)
+
+
+def _limit(name: str, thresholds: Mapping[str, float], seconds: float) -> Curve:
+    """Return the mean above which a percentage limits the load, as a dashed line."""
+    metric = metric_of(name)
+    full = thresholds.get(metric.threshold, metric.full) or PERCENT.high
+    return Curve([([0.0, seconds], [full, full])], WARN, f"limit {full:.0f} %", dashed=True)
+
+
+def _links(who: str, hosts: Sequence[HostTelemetryRecord], size: tuple[int, int]) -> Plot | None:
+    """Return the traffic of the busiest link of any host, both directions; None without any."""
+    values = highest(list(_traffic(hosts)))
+    top = max((value for value in values if value is not None), default=0.0)
+    if not top:
+        return None
+    curves = [curve_over_time("", values, 1.0, role="read")]
+    across = time_axis(len(values), max(size[0], LEAST_WIDTH))
+    up = value_axis("bandwidth", top, plot_rows(size[1]))
+    return Plot(f"{who}: NIC, both directions", curves, across, up)
+
+
+def _traffic(hosts: Sequence[HostTelemetryRecord]) -> Iterator[Seconds]:
+    """Yield what the busiest link of each host received and sent, by second."""
+    for host in hosts:
+        if (link := busiest_link(host)) is not None:
+            names = [f"{'.'.join(link)}.{way}" for way in ("rx", "tx")]
+            ways = [by_second(host, name) for name in names if host.column(name) is not None]
+            yield [
+                None if None in both else sum(each or 0.0 for each in both)
+                for both in zip(*ways, strict=True)
+            ]
+
+
+def highest(columns: Sequence[Seconds]) -> Seconds:
+    """Return the highest known value of each second; None where no host has one."""
+    return [
+        max((value for value in row if value is not None), default=None)
+        for row in zip_longest(*columns)
+    ]
