@@ -35,6 +35,7 @@ FIGURES = {  # thousands of IOPS over jobs, by block size
     "256k": (8.1, 11.9, 12.3, 12.2, 12.4),
 }
 SIZES = {f"{2**n}k": 2 ** (n + 10) for n in range(12)}
+EIO = "read error: Input/output error (EIO)"
 SUITE = (
     ("weka/read-throughput", Headline("bandwidth", "read")),
     ("weka/read-iops", Headline("iops", "read")),
@@ -69,7 +70,12 @@ class MatrixMaker(RunMaker):
         return self
 
     def _sample(self, host: str, t: float, phase: PhaseName, dirs: dict) -> Sample:  # type: ignore[type-arg]
-        return msgspec.structs.replace(super()._sample(host, t, phase, dirs), step=self.at)
+        size = int(self.plan.steps[self.at].point.get("bs", 4096))
+        sized = {
+            name: msgspec.structs.replace(part, bytes=part.ios * size) if part.bytes else part
+            for name, part in dirs.items()
+        }
+        return msgspec.structs.replace(super()._sample(host, t, phase, sized), step=self.at)
 
     def end_step(self, index: int, iops: float, *, broken: bool = False) -> MatrixMaker:
         """End a step with a result of each host, or with a problem."""
@@ -77,7 +83,7 @@ class MatrixMaker(RunMaker):
         if broken:
             self.add(
                 HostProblem(
-                    t=self.t, host=self.hosts[0], phase="measure", code="fio-error", message="EIO"
+                    t=self.t, host=self.hosts[0], phase="measure", code="fio-error", message=EIO
                 )
             )
         else:
@@ -85,7 +91,7 @@ class MatrixMaker(RunMaker):
                 *(self.step_result(host, index, iops / len(self.hosts)) for host in self.hosts)
             )
         self.add(PhaseEnded(t=self.t + 0.5, phase="measure", step=index))
-        self.add(StepEnded(t=self.t, step=index, ok=not broken, reason="EIO" if broken else ""))
+        self.add(StepEnded(t=self.t, step=index, ok=not broken, reason=EIO if broken else ""))
         return self
 
     def finish(

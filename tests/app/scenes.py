@@ -54,6 +54,7 @@ AT_REST, STANDING = 1.0, 0.03
 LEASE_S, SILENT_S = 30, 8
 RARE, NEAR = 3, 48  # I/Os in a bucket; buckets
 RUNTIME_S = 180
+BLOCK = 4096
 BUSY = {
     "cpu.busy": 34.0,
     "core.busy": 61.0,
@@ -61,7 +62,7 @@ BUSY = {
     "core.number": 3.0,
     "gen.cpu": 240.0,
 }
-BUSY |= {"gen.thread": 55.0, "gen.procs": 4.0, "nic.eth0.rx": 2.05e8, "nic.eth0.tx": 4.1e6}
+BUSY |= {"gen.thread": 55.0, "gen.procs": 4.0, "nic.eth0.rx": 1.03e8, "nic.eth0.tx": 4.1e6}
 NIC: dict[str, str | int | float | bool | None] = {
     "name": "eth0",
     "kind": "physical",
@@ -80,7 +81,7 @@ class Scene(RunMaker):
 
     drift: float = 0.0
     slowed: float = AT_REST  # all hosts at once
-    larger: int = 1  # how many times the bytes of each I/O of the real stream
+    larger: int = 1  # how many blocks of 4 KiB an I/O has, as the job file says
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -100,12 +101,7 @@ class Scene(RunMaker):
                 rate *= self.chance.gauss(1, APART)
                 if host not in silent:
                     dirs = paced(source.dirs, rate / sum(each.ios for each in source.dirs.values()))
-                    dirs = {
-                        name: msgspec.structs.replace(
-                            smeared(part, self.tails), bytes=part.bytes * self.larger
-                        )
-                        for name, part in dirs.items()
-                    }
+                    dirs = {name: self.sized(part) for name, part in dirs.items()}
                     for name, part in dirs.items():
                         self.measured.setdefault((host, name), []).append(part)
                     events.append(self._sample(host, start + second, "measure", dirs))
@@ -114,6 +110,11 @@ class Scene(RunMaker):
                     )
             self.add(*events)
         return self
+
+    def sized(self, part: DirectionSample) -> DirectionSample:
+        """Return I/Os of the size that the job file says, syncs none, with rare tails apart."""
+        size = part.ios * BLOCK * self.larger if part.bytes else 0
+        return msgspec.structs.replace(smeared(part, self.tails), bytes=size)
 
     def telemetry(self, host: str, t: float) -> TelemetrySample:
         """Return the telemetry of one second, scaled with the host's share of the load."""

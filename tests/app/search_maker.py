@@ -27,7 +27,7 @@ from tui.model.event import (
     PointOffered,
     StepEnded,
 )
-from tui.model.operands import clause
+from tui.model.operands import Clause, clause
 from tui.model.plan import Headline
 from tui.model.rundir import PLAN_FILE
 from tui.model.search import Knob, Limit, MeasuredLimit, Offer, Search, SearchPoint, Verdict
@@ -36,14 +36,20 @@ MOST_IOPS = 61_000.0
 LIMIT = Limit("p99.9 < 2ms", "", "latency", 99.9, 2e6)
 SEARCH = Search("capacity", limits=(LIMIT,), points=12, within_s=1800.0)
 BASE_NS, SERVICE_NS = 180_000.0, 60_000.0
+
+
+def _between(low: float, high: float) -> Clause:
+    return clause("capacity-between", low_iops=low * MOST_IOPS, high_iops=high * MOST_IOPS)
+
+
 OFFERS = (  # share of the maximum, role, why
-    (None, "maximum", "what it does at full load"),
-    (0.5, "search", "half of full load"),
-    (0.9, "search", "between 50 % and 100 %"),
-    (0.75, "search", "between 50 % and 90 %"),
-    (0.8, "search", "between 75 % and 90 %"),
-    (0.77, "confirm", "the edge once more"),
-    (0.76, "confirm", "the edge once more"),
+    (None, "maximum", clause("full-load")),
+    (0.5, "search", clause("least-load")),
+    (0.9, "search", _between(0.5, 1.0)),
+    (0.75, "search", _between(0.5, 0.9)),
+    (0.8, "search", _between(0.75, 0.9)),
+    (0.77, "confirm", _between(0.75, 0.8)),
+    (0.76, "confirm", clause("slightly-lower")),
 )
 
 

@@ -51,7 +51,7 @@ def matrix_text(app: Stage) -> list[str]:
 async def test_finished_cells_have_their_figure_and_others_their_state(tmp_path: Path) -> None:
     async with stage(half_way(tmp_path)) as (app, _):
         rows = {line.split()[0]: line.split()[1:] for line in matrix_text(app)[1:]}
-        assert rows["bs\\numjobs"][:5] == ["1", "2", "4", "8", "16"]
+        assert rows["bs"][:8] == ["↓", "numjobs", "→", "1", "2", "4", "8", "16"]
         assert rows["4k"][:6] == ["31.0k", "62.0k", "118k", "201k", "◆", "214k"]
         assert rows["16k"][:6] == ["27.0k", "53.0k", "✗", "141k", "◆", "146k"]
         assert rows["64k"][:5] == ["18.0k", "›", "·", "·", "·"]
@@ -67,9 +67,16 @@ async def test_finished_cells_have_their_figure_and_others_their_state(tmp_path:
 async def test_the_heading_says_how_far_all_steps_are_and_what_is_left(tmp_path: Path) -> None:
     async with stage(half_way(tmp_path)) as (app, _):
         heading = matrix_text(app)[0]
-        assert "Matrix read IOPS" in heading and "step 12/20, 11/20 points done" in heading
+        assert "Matrix read IOPS" in heading and heading.endswith("11/20 points done")
+        header = app.text_of("#live-header")
         # 9 steps of 20 s and what is around them
-        assert heading.endswith("left in total") and " 3:" in heading
+        assert "step 12/20" in header and " 3:" in header and "left" in header
+
+
+async def test_a_step_that_failed_is_named(tmp_path: Path) -> None:
+    async with stage(half_way(tmp_path).measure(3), WIDE) as (app, _):
+        assert "bs=16k numjobs=4: " in app.text_of("#live-messages")
+        assert "1 step failed  bs=16k numjobs=4" in app.text_of("#live-health")
 
 
 async def test_what_was_wrong_with_a_host_in_a_step_before_is_not_said_of_it_now(
@@ -114,7 +121,7 @@ async def test_at_80x24_graphs_percentiles_and_hosts_stay(tmp_path: Path) -> Non
         assert any(line.startswith("64k") for line in matrix_text(app)), (
             "the row at work is in sight"
         )
-        assert matrix_text(app)[1].split() == ["bs\\numjobs", "1", "2", "4", "8", "16"], (
+        assert matrix_text(app)[1].split()[:4] == ["bs", "↓", "numjobs", "→"], (
             "and what its columns are"
         )
         assert all(len(line) <= 80 for line in matrix_text(app))

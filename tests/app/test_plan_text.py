@@ -87,9 +87,9 @@ def test_layout_is_told_a_host_and_in_all() -> None:
 
 
 def test_reading_writes_nothing() -> None:
-    assert "nothing during" in shown(plan())
+    assert "load       reads only" in shown(plan())
     assert "writes" in shown(plan(directions=("read", "write")))
-    assert "nothing during" not in shown(plan(directions=("read", "write")))
+    assert "reads only" not in shown(plan(directions=("read", "write")))
 
 
 def test_a_run_that_only_reads_small_files_needs_no_warning() -> None:
@@ -221,7 +221,7 @@ def test_options_that_are_added_to_the_profile_are_named() -> None:
         replace(step, added_options={"group_reporting": "1", "randseed": "x"})
         for step in what.steps
     ]
-    assert "adds group_reporting, randseed  (in addition to the profile's options" in shown(what)
+    assert "adds group_reporting, randseed  (to the job's own options" in shown(what)
     assert "adds " not in shown(plan())
 
 

@@ -287,8 +287,9 @@ async def test_what_was_used_last_comes_first_and_a_profile_says_what_it_takes(h
         await user.press("g", "j")
         assert user.cursor == "@demo/quick"
         await user.sees("recently used")
-        await user.sees("10 s + writing 64 MiB first")
-        assert "64 MiB where missing" in user.text and "64 MiB during the measurement" in user.text
+        await user.sees("10 s + writing 64 MiB per host")
+        assert "64 MiB per host where missing" in user.text
+        assert "64 MiB per host during the measurement" in user.text
         await user.press("enter")
         await user.sees(lambda: user.scope == "review")
         assert user.app.selection.profile == "demo/quick"
@@ -300,7 +301,7 @@ async def test_what_a_profile_destroys_is_marked_at_80_columns_too(home: Path) -
         await user.sees("demo/quick")
         await user.press("slash")
         await user.types("raw-linear-write")
-        marked = ["raw-linear-write", "write", "dev"]
+        marked = ["raw-linear-write", "wipes", "dev"]
         await user.sees(lambda: any(line.split()[1:4] == marked for line in user.text.splitlines()))
 
 
@@ -311,7 +312,7 @@ def entry(tag: str, headline: str, *, device: bool = False, preset: bool = True)
 def test_only_what_may_overwrite_a_device_has_the_colour_of_a_warning() -> None:
     (column,) = (each for each in columns(lambda: None, SYMBOLS["braille"]) if each.title == "I/O")
     assert column.runs(entry("weka/write", "write IOPS")) == [("write", LABEL)]
-    assert column.runs(entry("raw/write", "write IOPS", device=True)) == [("write dev", WARN)]
+    assert column.runs(entry("raw/write", "write IOPS", device=True)) == [("wipes dev", WARN)]
     assert column.runs(entry("raw/read", "read IOPS", device=True)) == [("read dev", LABEL)]
     # what a user's own profile does besides its headline is not known here
     own = entry("my/read", "read IOPS", device=True, preset=False)

@@ -102,7 +102,7 @@ def run_of(home: Path, run_id: str, hosts: list[str]) -> list[str]:
 async def test_servers_are_looked_at_and_it_is_reported_before_the_start(home: Path) -> None:
     write_inventory(home, "hosts:\n  osd-[1-2]: {role: server}\n")
     async with opened(review(home, servers=("osd-1", "osd-2"))) as user:
-        await user.sees("osd-1, osd-2 (monitored, no")
+        await user.sees("(monitored, no load)")
         await user.sees("Enter runs on local, monitors 2 servers, 10 s")
         screen = user.app.screen
         assert isinstance(screen, review_screen.ReviewScreen) and screen.plan is not None
@@ -136,7 +136,7 @@ async def test_bytes_a_host_and_in_all(home: Path) -> None:
 
 async def test_a_layout_is_part_of_what_enter_starts(home: Path) -> None:
     async with opened(review(home, "weka/read-iops")) as user:
-        await user.sees("+ writing 768 GiB first")
+        await user.sees("+ writing 768 GiB")
 
 
 async def test_overwriting_files_is_warned_of(home: Path) -> None:
@@ -424,7 +424,7 @@ async def test_enter_starts_a_search_and_live_follows_it_to_its_answer(
     async with opened(review(home, "my/sized"), size=(120, 36)) as user:
         await user.starts()
         await user.sees(lambda: user.scope == "live")
-        await user.sees("Search capacity p99 < 9 s")
+        await user.sees("Search capacity within p99 < 9 s")
         run_dir = user.app.live_run
         assert run_dir is not None
         await user.sees(lambda: (run_dir / "run.json").exists() and not is_running(run_dir))

@@ -205,7 +205,7 @@ def test_the_review_says_what_is_filled_and_how_long_it_takes_at_most(tmp_path: 
         in text
     )
     assert "time       4 min 35 s of load, plus fill" in text
-    assert "writes     nothing during the measurement" in text
+    assert "load       reads only" in text
 
 
 def test_the_jobs_of_fill_and_measurement_are_both_shown(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from tui.app.screens.live_text import telemetry_texts
+from tui.app.screens.live_host import telemetry_texts
 from tui.journal.clock import HostClocks
 from tui.journal.fold import fold_all
 from tui.journal.state import RunState

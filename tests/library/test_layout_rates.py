@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.app.journal_maker import RunMaker, plan_of
+from tui.cli.shared.review import review_text
 from tui.library.build import write_record
 from tui.library.layout_rates import LayoutRate, last_layout_rate
 from tui.library.runs import RunStore
@@ -15,11 +16,12 @@ from tui.model.plan import Plan
 from tui.view.plan_layout import (
     NOTHING_KNOWN,
     LayoutAhead,
+    is_large,
     layout_bytes,
     pace_text,
     with_rate,
+    writing_s,
     writing_text,
-    writing_time_text,
 )
 
 HOSTS = ["h0", "h1"]
@@ -57,11 +59,26 @@ def test_the_time_is_that_of_the_bytes_that_a_preflight_found_missing() -> None:
     rate = LayoutRate(float(64 << 20), "2026-11-20T10:15:30Z")
     whole = with_rate(NOTHING_KNOWN, rate)
     assert sum(layout_bytes(plan()).values()) == 8 << 30
-    assert writing_text(plan(), whole) == "writing 8 GiB first"
-    assert writing_time_text(plan(), whole) == "about 2 min 8 s"
-    half = with_rate(LayoutAhead(missing_bytes=4 << 30), rate)
-    assert writing_time_text(plan(), half) == "about 1 min 4 s"
+    assert writing_text(plan(), whole) == "writing 8 GiB"
+    assert writing_s(plan(), whole) == 128.0
+    assert writing_s(plan(), with_rate(LayoutAhead(missing_bytes=4 << 30), rate)) == 64.0
     assert writing_text(plan(), LayoutAhead(missing_bytes=0)) == ""
+
+
+def test_writing_and_load_are_added_up(tmp_path: Path) -> None:
+    ahead = with_rate(NOTHING_KNOWN, LayoutRate(float(8 << 20), "2026-11-20T10:15:30Z"))
+    lines = review_text(plan(), ahead).splitlines()
+    assert "time       about 18 min in all  writing 17 min, load 1 min" in lines
+    assert "in all" not in review_text(plan(), with_rate(NOTHING_KNOWN, None))
+
+
+def test_a_layout_that_takes_longer_than_the_load_stands_out() -> None:
+    slow, fast = (
+        with_rate(NOTHING_KNOWN, LayoutRate(float(rate), "2026-11-20T10:15:30Z"))
+        for rate in (8 << 20, 8 << 30)
+    )
+    assert is_large(plan(), slow) and not is_large(plan(), fast)
+    assert not is_large(plan(), NOTHING_KNOWN)
 
 
 def test_without_an_earlier_layout_the_time_is_said_to_be_unknown() -> None:

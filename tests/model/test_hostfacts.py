@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from tui.app.screens.live_text import FACTS_SHOWN, host_facts
+from tui.app.screens.live_host import FACTS_SHOWN, host_facts
 from tui.journal.fold import fold
 from tui.journal.state import RunState
 from tui.metrics.facts import fact_text

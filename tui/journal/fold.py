@@ -36,6 +36,7 @@ from tui.model.event import (
     RunResumed,
     RunStarted,
     Sample,
+    Severity,
     StepStarted,
     StopRequested,
     TaskEnded,
@@ -265,7 +266,8 @@ def _add_problem(run: RunState, event: HostProblem) -> None:
     if view.problem is None or event.fatal:
         view.problem, view.problem_step = event.message, step
     view.version += 1
-    run.messages.say(event.t, "error" if event.fatal else "warning", event.host, event.message)
+    severity: Severity = "error" if event.fatal else "warning"
+    run.messages.say(event.t, severity, event.host, event.message, step)
 
 
 HANDLERS.on(HostClock)(lambda run, event: run.clocks.take(event))

@@ -201,12 +201,13 @@ def _named(rest: list[HostView], now_t: float) -> str:
 
 
 class MessageLine(Struct, frozen=True):
-    """A line for the operator; `host` None means the engine."""
+    """A line for the operator; `host` None means the engine, `step` the step that it is about."""
 
     t: float
     severity: Severity
     host: str | None
     text: str
+    step: int | None = None
 
 
 class RunMessages(Struct):
@@ -227,9 +228,11 @@ class RunMessages(Struct):
             self.dropped += 1
         self.say(event.t, event.severity, event.host, event.text)
 
-    def say(self, t: float, severity: Severity, host: str | None, text: str) -> None:
+    def say(
+        self, t: float, severity: Severity, host: str | None, text: str, step: int | None = None
+    ) -> None:
         """Add a line that is not in the journal."""
-        self.newest.append(MessageLine(t, severity, host, text))
+        self.newest.append(MessageLine(t, severity, host, text, step))
         if len(self.newest) > 2 * KEPT_NEWEST:
             del self.newest[:-KEPT_NEWEST]
 

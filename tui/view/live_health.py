@@ -32,6 +32,7 @@ from tui.text.line import (
     width_of_runs,
 )
 from tui.view.live_hosts import BROKEN, lag_text
+from tui.view.plan_steps import step_names
 from tui.view.step_notes import found_text
 
 if TYPE_CHECKING:
@@ -74,6 +75,25 @@ class HealthText(NamedTuple):
 NO_TEXT = HealthText([], [], [])
 
 
+def _unknown(whole: str, brief: str) -> HealthText:
+    """Return a text about what is not known yet."""
+    return HealthText([(whole, LABEL)], [(brief, LABEL)], [(brief, LABEL)])
+
+
+TOO_SHORT: Run = ("load too short for live checks", LABEL)
+NEVER_STEADY = _unknown("too short to judge steadiness", "too short for steadiness")
+UNKNOWN: Run = ("bottleneck unknown", LABEL)
+WITH_MPI = HealthText(
+    [
+        ("limited by  ", LABEL),
+        ("not judged", TEXT),
+        (": MPI ranks keep a core busy even while they wait", LABEL),
+    ],
+    [("limited by ", LABEL), ("not judged (MPI)", TEXT)],
+    [("limited by ", LABEL), ("not judged (MPI)", TEXT)],
+)
+
+
 class Worst(NamedTuple):
     """The worst problem as text, the checks that it covers, and its finding if it is one."""
 
@@ -97,14 +117,22 @@ def health(
     is told once. Empty if there is no load to judge and nothing was found.
     """
     told = found is not None and (found.now or found.was)
-    if not (is_loaded(state) or told or (state.ended and hosts.stragglers)):
+    judged = is_loaded(state) or is_mpi_load(state, plan)
+    if not (judged or told or (state.ended and hosts.stragglers)):
         return []
     waiting = _waiting(state)
     problem = worst(found, state, hosts, planned_of(state, plan), waiting)
+    if problem.runs[0][1] in (LABEL, GOOD) and (failed := _failed_points(state, plan)):
+        problem = Worst(failed)
     steady, bottleneck = steadiness(state, plan), bottleneck_runs(found, state, plan)
+    several = plan is not None and len(plan.steps) > 1
     if waiting or _is_too_short(planned_of(state, plan)):
         # the load of all hosts together is over, or ends before there is anything to judge
         steady = bottleneck = NO_TEXT
+    elif several and not told:
+        steady, bottleneck = _of_steps(steady, bottleneck)
+    if several and not told and problem.runs == [TOO_SHORT]:
+        return []  # so do the other steps
     limit = _limiting(found, state) if bottleneck is not NO_TEXT else None
     first, covered = problem.runs, {*problem.checks}
     covered |= {UNSTEADY} if steady is not NO_TEXT and steady.brief[0][1] == WARN else set()
@@ -122,6 +150,14 @@ def health(
         return [_in_short(first, others, steady, bottleneck, counts, width)]
     top = _line(with_others(first, others, spare + width_of_runs(first)), counts, width)
     return [top, *([_line(rest[1:], [], width)] if rest else [])]
+
+
+def _of_steps(steady: HealthText, bottleneck: HealthText) -> tuple[HealthText, HealthText]:
+    """Return what is known of short steps, without what will never be known."""
+    return (
+        NO_TEXT if steady == NEVER_STEADY else steady,
+        NO_TEXT if bottleneck.brief == [UNKNOWN] else bottleneck,
+    )
 
 
 def _limiting(found: LiveFindings | None, state: RunState) -> LiveFinding | None:
@@ -233,6 +269,18 @@ def is_loaded(state: RunState) -> bool:
     return measured and not state.ended and bool(state.cluster)
 
 
+def is_mpi_load(state: RunState, plan: Plan | None) -> bool:
+    """Return whether an MPI program without samples is measured."""
+    step = plan.steps[state.step] if plan is not None and state.step is not None else None
+    return bool(
+        step is not None
+        and step.mpi is not None
+        and state.phase == "measure"
+        and not state.ended
+        and not state.cluster
+    )
+
+
 def planned_of(state: RunState, plan: Plan | None) -> float | None:
     """Return the planned seconds of load of the current step.
 
@@ -281,8 +329,18 @@ def _nothing(found: LiveFindings | None, planned_s: float | None) -> list[Run]:
     if count:
         return [("✓ ", GOOD), (f"no findings, {plural(count, 'check')}", LABEL)]
     if _is_too_short(planned_s):
-        return [("load too short for live checks", LABEL)]
+        return [TOO_SHORT]
     return [(f"checks start {FIRST_S:.0f} s into the load", LABEL)]
+
+
+def _failed_points(state: RunState, plan: Plan | None) -> list[Run]:
+    """Return how many points of several have failed, and their names; empty if none has."""
+    failed = [index for index, step in state.steps.items() if step.state == "failed"]
+    if plan is None or len(plan.steps) < 2 or not failed or max(failed) >= len(plan.steps):
+        return []
+    names = step_names(plan)
+    told = some(dict.fromkeys(names[index] for index in failed), 2)
+    return [(f"✗ {plural(len(failed), 'step')} failed  ", BAD), (told, BRIGHT)]
 
 
 def _is_too_short(planned_s: float | None) -> bool:
@@ -365,7 +423,7 @@ def steadiness(state: RunState, plan: Plan | None) -> HealthText:
         )
         short = planned_s is not None and planned_s < ROUNDS * ROUND_S
         if short:
-            return _unknown("too short to judge steadiness", "too short for steadiness")
+            return NEVER_STEADY
         return _unknown(f"steadiness known in {left} s", f"steadiness in {left} s")
     jobs = step.jobs if step is not None else []
     if window.within(*steady_limits(values, jobs)):
@@ -374,11 +432,6 @@ def steadiness(state: RunState, plan: Plan | None) -> HealthText:
         return HealthText([steady, within], [steady], [steady])
     unsteady: Run = ("not steady", WARN)
     return HealthText([unsteady, (f": {apart_text(window)}", TEXT)], [unsteady], [unsteady])
-
-
-def _unknown(whole: str, brief: str) -> HealthText:
-    """Return a text about what is not known yet."""
-    return HealthText([(whole, LABEL)], [(brief, LABEL)], [(brief, LABEL)])
 
 
 def apart_text(window: SteadyWindow) -> str:
@@ -396,6 +449,8 @@ def bottleneck_runs(found: LiveFindings | None, state: RunState, plan: Plan | No
 
     Empty without a load.
     """
+    if is_mpi_load(state, plan):
+        return WITH_MPI
     if not is_loaded(state):
         return NO_TEXT
     bottleneck = found.bottlenecks.get(state.step or 0) if found is not None else None
@@ -404,7 +459,7 @@ def bottleneck_runs(found: LiveFindings | None, state: RunState, plan: Plan | No
     looked = any(host.end_t for host in state.at_step(state.step or 0).telemetry.values())
     why = "not yet known" if looked else "unknown: no telemetry"
     why = why if plan is not None else "unknown: no plan"
-    return _unknown(f"bottleneck {why}", "bottleneck unknown")
+    return _unknown(f"bottleneck {why}", UNKNOWN[0])
 
 
 def limited_by(bottleneck: BottleneckRecord, hosts: int) -> HealthText:

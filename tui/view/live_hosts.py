@@ -59,6 +59,7 @@ MARKS: dict[str, tuple[str, str, str]] = {  # state -> symbol, ASCII symbol, sty
     "lost": ("✗", "x", "bad"),
 }
 NO_FINDINGS: Mapping[str, Run] = {}
+SHOWN = {"layout": "writing files"}  # states in other words
 SAID = ("finished", "ended early", "silent")  # activities not covered by states
 STATE_ORDER = (*BROKEN, *reversed(SAID), *(state for state in MARKS if state not in BROKEN))
 
@@ -355,6 +356,7 @@ def message_of(
     if host.name in found and (over or host.state == "running"):
         text, role = found[host.name]
         return (f"{does}: {text}" if over else text), role
+    does = SHOWN.get(does, does)
     if host.problem:
         return f"{does}: {host.problem}", "warn"
     return f"{does}: {host.detail}" if host.detail else does, LABEL
@@ -376,4 +378,4 @@ def count_states(hosts: Sequence[HostView], now: float) -> str:
     """
     counts = Counter(state_text(host, now) for host in hosts)
     order = [*(state for state in MARKS if state not in BROKEN), *SAID, *BROKEN]
-    return ", ".join(f"{counts[name]} {name}" for name in order if name in counts)
+    return ", ".join(f"{counts[name]} {SHOWN.get(name, name)}" for name in order if name in counts)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tui.metrics.registry import BY_UNIT, METRICS
-from tui.metrics.units import clock, duration, latency
+from tui.metrics.units import clock, duration, latency, latency_parts
 from tui.record.matrix import best_of, block_texts, compared
 from tui.text.digits import FigureTile
 from tui.text.line import (
@@ -23,7 +23,7 @@ from tui.text.line import (
     width_of_runs,
 )
 from tui.text.points import offer_text
-from tui.text.search import ROLES, headline_text, limits_text
+from tui.text.search import headline_text, limits_text, spread
 from tui.text.search_texts import search_text
 from tui.view.matrix import KNEE, legend
 
@@ -32,16 +32,22 @@ if TYPE_CHECKING:
     from tui.record.cells import Cell
     from tui.record.matrix import MatrixTable
     from tui.record.search import SearchView
-    from tui.record.search_figures import PointNow
+    from tui.record.search_figures import LatencyNow, PointNow
 
 LEAST_WHY = 16  # cells for the reason of a point, or a part of it
 
 
 def budget_text(search: SearchRecord) -> str:
-    """Return how much of its budget a search has spent: ``4 of 15 points · 2:10 of 10:00``."""
-    most = f" of {duration(search.within_s)}" if search.within_s is not None else ""
-    points = f"{len(search.points)} of {search.most_points} points"
-    return f"{points} · {duration(search.spent_s)}{most}"
+    """Return how much of its budget a search has spent: ``4 of at most 15 points``.
+
+    With the time, once more of it is spent than of the points: ``4 of at most 15 points, 8:10 of
+    10:00``.
+    """
+    done, most = len(search.points), search.most_points
+    points = f"{done} of {'at most ' if search.kind == 'capacity' else ''}{most} points"
+    if search.within_s is None or search.spent_s * most <= search.within_s * done:
+        return points
+    return f"{points}, {duration(search.spent_s)} of {duration(search.within_s)}"
 
 
 def found_line(view: SearchView, width: int) -> Line:
@@ -57,23 +63,22 @@ def found_line(view: SearchView, width: int) -> Line:
     )
 
 
-def now_lines(view: SearchView, width: int) -> list[Line]:
-    """Return the current point: offered load, time, figures so far, and why it is measured."""
+def now_lines(view: SearchView, width: int, *, tiles: bool) -> list[Line]:
+    """Return the current point: offered load, time, figures so far, and why it is measured.
+
+    `tiles`: large digits show its figures.
+    """
     if view.ended:
         return []
     offer = view.offer
     if offer is None:
         return [Line.of(("now    ", LABEL), ("choosing the next point", TEXT))]
-    role = f" ({ROLES[offer.role]})" if offer.rate_iops is not None else ""
-    load, figures = offer_text(offer), now_runs(view.now)
+    load, figures = offer_text(offer), [] if tiles else now_runs(view.now)
     if view.elapsed_s >= 0:
         measured = f"{clock(view.elapsed_s)} of {clock(offer.seconds)}"
     else:
         measured = f"measurement starts in {clock(-view.elapsed_s)}"
-    runs: list[Run] = [("now    ", LABEL), (f"{load}{role}", ACCENT), (f"  {measured}", LABEL)]
-    if width_of_runs([*runs, *figures]) > width:  # the figures decide
-        runs[1] = (load, ACCENT)
-    runs += figures
+    runs: list[Run] = [("now    ", LABEL), (load, ACCENT), (f"  {measured}", LABEL), *figures]
     if width - width_of_runs(runs) >= LEAST_WHY:
         runs.append((f"  {search_text(offer.why)}", TEXT))
     return [Line.of(*clip(runs, width))]
@@ -82,23 +87,34 @@ def now_lines(view: SearchView, width: int) -> list[Line]:
 def now_runs(now: PointNow | None) -> list[Run]:
     """Return the current point's figures so far; a latency has the colour of its limit.
 
-    ``46.2k done p99.9 1.84 ms``
+    ``46.2k achieved p99.9 1.84 ms``
     """
     if now is None:
         return []
-    runs: list[Run] = [(f"  {METRICS['iops'].text(now.iops)} done", TEXT)]
+    runs: list[Run] = [(f"  {METRICS['iops'].text(now.iops)} achieved", TEXT)]
     for each in now.latencies:
-        role = VALUE if each.most_ns is None else BAD if each.value_ns >= each.most_ns else GOOD
-        runs += [(f"  {each.name} ", LABEL), (latency(each.value_ns), role)]
+        runs += [(f"  {each.name} ", LABEL), (latency(each.value_ns), _role_of(each))]
     return runs
 
 
+def _role_of(figure: LatencyNow) -> str:
+    """Return the role of a latency: whether it meets its limit."""
+    if figure.most_ns is None:
+        return VALUE
+    return BAD if figure.value_ns >= figure.most_ns else GOOD
+
+
 def search_tiles(view: SearchView) -> list[FigureTile]:
-    """Return a tile with the capacity so far, and one with the rate of the current point."""
+    """Return a tile with the capacity so far; those of the current point have its rate and its
+    limited latencies.
+
+    Empty without a capacity.
+    """
     answer = view.record.answer
-    tiles = [_capacity(answer, ended=view.ended)] if answer is not None else []
-    tiles += [_now(view.now)] if view.now is not None else []
-    return [tile for tile in tiles if tile is not None]
+    capacity = _capacity(answer, ended=view.ended) if answer is not None else None
+    if capacity is None:
+        return []
+    return [capacity, *(_now(view.now) if view.now is not None else [])]
 
 
 def _capacity(answer: AnswerRecord, *, ended: bool) -> FigureTile | None:
@@ -109,19 +125,23 @@ def _capacity(answer: AnswerRecord, *, ended: bool) -> FigureTile | None:
     number, unit = METRICS["iops" if answer.unit == "iops" else "bandwidth"].split(value)
     if answer.state == "met-at-full-load":
         return FigureTile("full load", number, unit, VALUE, "meets the limits")
-    return FigureTile(
-        "capacity", number, unit, VALUE, ("" if ended else "so far") if found else "at least"
-    )
+    word = "at least" if not found else "" if ended else "so far"
+    aside = " ".join(filter(None, (word, spread(answer.capacity) if found else "")))
+    return FigureTile("capacity", number, unit, VALUE, aside, short="capacity")
 
 
-def _now(now: PointNow) -> FigureTile:
-    """Return a tile with the current rate, in the colour of its limits."""
-    limited = [each for each in now.latencies if each.most_ns is not None]
-    broken = any(each.most_ns is not None and each.value_ns >= each.most_ns for each in limited)
-    role = BAD if broken else GOOD if limited else VALUE
+def _now(now: PointNow) -> list[FigureTile]:
+    """Return tiles with the current rate, and with its limited latencies in the colour of their
+    limits.
+    """
     number, unit = METRICS["iops"].split(now.iops)
-    aside = f"{limited[0].name} {latency(limited[0].value_ns)}" if limited else ""
-    return FigureTile("now", number, unit, role, aside, drop=1)
+    tiles = [FigureTile("now", number, unit, TEXT, drop=2)]
+    for each in now.latencies:
+        if each.most_ns is not None:
+            aside = f"now, limit {latency(each.most_ns)}"
+            parts = latency_parts(each.value_ns)
+            tiles.append(FigureTile(each.name, *parts, _role_of(each), aside, drop=1))
+    return tiles
 
 
 def live_matrix_lines(tables: Sequence[MatrixTable], width: int, height: int) -> list[Line]:
@@ -141,11 +161,16 @@ def live_matrix_lines(tables: Sequence[MatrixTable], width: int, height: int) ->
         if best is not None:
             lines.append([("best  ", LABEL), (f"{best.name}  ", TEXT), (_figure(best), VALUE)])
         lines += [] if single else [[(text, TEXT)] for text in block_texts(table.cells)]
+    lines.append(legend_runs(tables))
+    return [Line.of(*clip(runs, width)) for runs in lines][:height]
+
+
+def legend_runs(tables: Sequence[MatrixTable]) -> list[Run]:
+    """Return the legend of the marks, with that of knees."""
     knee: list[Run] = (
         [(KNEE, GOOD), (" knee  ", LABEL)] if any(table.knee_keys for table in tables) else []
     )
-    lines.append([*knee, (legend(tables), LABEL)])
-    return [Line.of(*clip(runs, width)) for runs in lines][:height]
+    return [*knee, (legend(tables), LABEL)]
 
 
 def is_running(cell: Cell) -> bool:

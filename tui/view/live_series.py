@@ -23,6 +23,7 @@ from tui.text.line import (
     clip,
     fit,
     rule,
+    spread,
     width_of,
     width_of_runs,
     with_cell,
@@ -53,13 +54,13 @@ class Lane(Struct, frozen=True):
 
 
 LANES = (
-    Lane("CPU", "client", ("cpu.busy",), "mean", "read", 100.0),
-    Lane("busiest core", "client", ("core.busy",), "most", "read", 100.0),
-    Lane("network", "client", ("nic.rx", "nic.tx", "rdma.rx", "rdma.tx"), "sum", "latency"),
-    Lane("servers CPU", "server", ("cpu.busy",), "mean", "other", 100.0),
-    Lane("servers disk", "server", ("dev.busy",), "most", "other", 100.0),
-    Lane("disk", "client", ("dev.busy",), "most", "write", 100.0),
-)
+    Lane("CPU", "client", ("cpu.busy",), "mean", LABEL, 100.0),
+    Lane("busiest core", "client", ("core.busy",), "most", LABEL, 100.0),
+    Lane("network", "client", ("nic.rx", "nic.tx", "rdma.rx", "rdma.tx"), "sum", LABEL),
+    Lane("servers CPU", "server", ("cpu.busy",), "mean", LABEL, 100.0),
+    Lane("servers disk", "server", ("dev.busy",), "most", LABEL, 100.0),
+    Lane("disk", "client", ("dev.busy",), "most", LABEL, 100.0),
+)  # without colours of their own: those of the phases mean something else
 OF_HOST = (
     Lane("CPU", "", ("cpu.busy",), "mean", "read", 100.0),
     Lane("core", "", ("core.busy",), "most", "read", 100.0),
@@ -282,6 +283,7 @@ class Beside(Struct, frozen=True):
         return CELL + 1 if self.bytes_per_op else CELL
 
     waits: str = ""  # what is waited for before the ranks are started
+    in_tiles: bool = False  # large digits show the current phase and its time
 
 
 NOTHING = Beside()
@@ -323,7 +325,11 @@ def rate_lines(
     columns = max(1, min(view.iterations, (width - wide - SPREAD - cell - before) // cell))
     first = max(1, view.iteration - columns + 1)
     shown = range(first, first + columns)
-    head = Line.of(*clip([("Operations  ", "title"), *where(view, now)], width))
+    legend = "~ estimated from the time of the phase"
+    told = [("Operations  ", "title"), *([] if beside.in_tiles else where(view, now))]
+    if any(each.estimated for each in view.finished):
+        told = spread(told, [(legend, LABEL)], width)
+    head = Line.of(*clip(told, width))
     titles = (
         "".join(f"{f'it. {number}':>{cell}}" for number in shown)
         + f"{'mean':>{cell}}{'spread':>{SPREAD}}"
@@ -380,15 +386,15 @@ def bar_lines(
 ) -> list[Line]:
     """Return a bar for each operation and recent iteration, relative to the operation's best.
 
-    Empty with a single iteration and no other run, or without room for the bars.
+    Empty without another run to compare with, or without room for the bars.
     """
     rates = {
         name: {each.iteration: each.rate for each in view.finished if each.operation == name}
         for name in phases
     }
     numbers = sorted({number for known in rates.values() for number in known})[-MOST_LANES:]
-    if len(numbers) < 2 and not (numbers and beside.rates):
-        return []
+    if not (numbers and beside.rates):
+        return []  # the table says the same
     cell = (width - NAME) // len(phases)
     if cell < LEAST_BAR:
         return []
@@ -538,12 +544,14 @@ def _cells(lane: list[tuple[str, float, bool]], scale: float, width: int) -> lis
 
 
 def _named(phase: str, count: int, *, whole: bool) -> str:
-    """Return a phase's name padded or truncated to `count` cells. A truncated name ends with a gap,
-    unless `whole`.
+    """Return a phase's name padded or truncated to `count` cells, with a gap at the end.
+
+    A truncated name has none if it is `whole`.
     """
-    if count > len(phase) or whole or count < 2:
-        return (phase + " " + "━" * count)[:count]
-    return phase[: count - 1] + " "
+    if count <= len(phase) and not whole and count >= 2:
+        return phase[: count - 1] + " "
+    text = (phase + " " + "━" * count)[:count]
+    return f"{text[:-1]} " if text.endswith("━") and not whole else text
 
 
 def where(view: MetadataView, now: float) -> list[Run]:
@@ -555,7 +563,7 @@ def where(view: MetadataView, now: float) -> list[Run]:
         return [iteration, ("  ended, collecting results", LABEL)]
     elapsed = units.duration(max(0.0, now - view.since_t))
     before = view.spans(view.iteration - 1).get(view.phase)
-    of = f" of ~{units.duration(before)}" if before else ""
+    of = f" of about {units.duration(before)}" if before else ""
     return [
         iteration,
         (f"  {view.phase} ", colour_of(view.phase, "accent")),

@@ -176,8 +176,8 @@ def _behind(hosts: list[HostView]) -> str:
 
 
 def left_text(remaining_s: float, *, at_most: bool = False, about: bool = False) -> str:
-    """Return the time left: ``0:30 left``, ``≤ 4:10 left``, ``~1:15 left`` (estimated)."""
-    sign = "≤ " if at_most else "~" if about else ""
+    """Return the time left: ``0:30 left``, ``at most 4:10 left``, ``about 1:15 left``."""
+    sign = "at most " if at_most else "about " if about else ""
     return f"{sign}{clock(remaining_s + ROUND_UP_S)} left"
 
 
@@ -186,9 +186,16 @@ def allocation_text(left_s: float) -> str:
     return f"allocation ends in {clock(left_s)}"
 
 
+def points_text(progress: MatrixProgress) -> str:
+    """Return how many points of a sweep are done: ``3/18 points done``."""
+    return f"{progress.cells_over}/{progress.cells} points done"
+
+
 def cells_text(progress: MatrixProgress) -> str:
-    """Return the progress of a sweep: ``step 7/36, 3/18 points done, ≤ 4:10 left in total``."""
-    parts = [progress.place, f"{progress.cells_over}/{progress.cells} points done"]
+    """Return the progress of a sweep: ``step 7/36, 3/18 points done, at most 4:10 left in
+    total``.
+    """
+    parts = [progress.place, points_text(progress)]
     if progress.remaining_s is not None and progress.over < progress.steps:
         parts.append(f"{left_text(progress.remaining_s, at_most=progress.at_most)} in total")
     return ", ".join(parts)

@@ -25,6 +25,7 @@ from tui.record.matrix import (
 )
 from tui.text.line import ACCENT, BAD, FAINT, GOOD, LABEL, TEXT, VALUE, WARN, Line, Run, plain_lines
 from tui.text.table import Column, head_line, measured, table_line, widths
+from tui.view.plan_steps import corner_text
 
 BINARY = (("GiB/s", 2.0**30), ("MiB/s", 2.0**20), ("KiB/s", 2.0**10), ("B/s", 1.0))
 LARGEST = 100_000  # of figures in a common unit; more cannot be compared at a glance
@@ -298,8 +299,8 @@ def _label_widths(table: MatrixTable, look: MatrixStyle) -> list[int]:
 
 
 def _corner(table: MatrixTable) -> str:
-    """Return the names of the row and column axes as one text: ``bs\\numjobs``."""
-    return f"{' '.join(table.down)}\\{table.across}" if table.down else table.across
+    """Return the names of the row and column axes as one text: ``bs ↓ numjobs →``."""
+    return corner_text(" ".join(table.down), table.across) if table.down else table.across
 
 
 def _grid_heads(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tui.metrics.registry import metric_of_operation, rate_of_operation
-from tui.metrics.units import UNKNOWN
+from tui.metrics.units import UNKNOWN, clock, duration
 from tui.model.step_record import MetadataRecord
 from tui.record.headline import FIGURE_WIDTH, metadata_notes, metadata_tables, name_width
 from tui.text.digits import FigureTile
@@ -28,7 +28,8 @@ GAP = 4
 def operation_tiles(
     view: MetadataView | None, step: Step, hosts: int, now: float
 ) -> list[FigureTile]:
-    """Return one tile per operation, the current one first; empty before the first phase.
+    """Return the rate and the time of the current phase as tiles; between phases, a tile per
+    operation. Empty before the first phase.
 
     mdtest prints nothing during a phase, so the current phase shows an upper bound for its rate,
     which falls until the phase ends.
@@ -37,19 +38,36 @@ def operation_tiles(
         return []
     usual = step.mpi.bytes_per_op
     phases: Sequence[str] = step.directions
-    at = phases.index(view.phase) if view.phase in phases and not view.over else 0
+    if is_in_phase(view, step):
+        planned = step.mpi.items * step.mpi.ranks(hosts)
+        rate = _running(view, view.phase, planned, now, view.moved(view.phase, usual))
+        return [rate, *_times(view, now)]
     tiles: list[FigureTile] = []
-    for place, phase in enumerate((*phases[at:], *phases[:at])):
+    for place, phase in enumerate(phases):
         moved = view.moved(phase, usual)
-        if phase == view.phase and not view.over:
-            planned = step.mpi.items * step.mpi.ranks(hosts)
-            tiles.append(_running(view, phase, planned, now, moved))
-        elif view.result is not None:
+        if view.result is not None:
             tiles.append(_whole(view, phase, moved, place))
         elif (found := newest(view, phase)) is not None:
-            aside = f"{'~' if found.estimated else ''}iter. {found.iteration}"
+            aside = f"iter. {found.iteration}{', estimated' if found.estimated else ''}"
             tiles.append(_tile(phase, found.rate, moved, aside, place))
     return tiles
+
+
+def is_in_phase(view: MetadataView | None, step: Step) -> bool:
+    """Return whether a phase of a benchmark is running."""
+    return (
+        view is not None and view.phase in step.directions and not view.over and view.result is None
+    )
+
+
+def _times(view: MetadataView, now: float) -> list[FigureTile]:
+    """Return the time in the current phase, and the iteration, as tiles."""
+    before = view.spans(view.iteration - 1).get(view.phase)
+    of = f"of about {duration(before)}" if before else "so far"
+    return [
+        FigureTile("time in phase", clock(max(0.0, now - view.since_t)), aside=of, drop=1),
+        FigureTile("iteration", str(view.iteration), f"of {view.iterations}", drop=2),
+    ]
 
 
 def colour_of(phase: str, otherwise: str = VALUE) -> str:
@@ -78,7 +96,7 @@ def _running(view: MetadataView, phase: str, planned: int, now: float, moved: in
     count = last.rate * last.seconds if last is not None else planned
     elapsed = now - view.since_t
     bound = count / elapsed if elapsed >= LEAST_S and count else None
-    return _tile(phase, bound, moved, "now ≤" if bound is not None else "now", 0)
+    return _tile(phase, bound, moved, "at most" if bound is not None else "running", 0)
 
 
 def _whole(view: MetadataView, phase: str, moved: int, place: int) -> FigureTile:

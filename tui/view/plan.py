@@ -23,8 +23,11 @@ from tui.view.plan_layout import (
     NOTHING_KNOWN,
     LayoutAhead,
     each_and_all,
+    estimate_text,
+    is_large,
     layout_texts,
     pace_text,
+    writing_s,
     writing_text,
 )
 from tui.workloads.terms import JOB_LINE
@@ -274,13 +277,14 @@ CACHES = {
 class PlanFact(Struct, frozen=True):
     """One fact of a plan: label, main text, and secondary text (`more`).
 
-    `names` is a list that may be shortened to fit.
+    `names` is a list that may be shortened to fit. `warns`: a person should notice it.
     """
 
     label: str
     text: str
     more: str = ""
     names: tuple[str, ...] = ()
+    warns: bool = False
 
 
 def plan_facts(plan: Plan, ahead: LayoutAhead = NOTHING_KNOWN) -> Iterator[PlanFact]:
@@ -313,17 +317,14 @@ def plan_facts(plan: Plan, ahead: LayoutAhead = NOTHING_KNOWN) -> Iterator[PlanF
         )
     yield PlanFact("target", some(targets_of(plan)) or units.UNKNOWN)
     yield from time_facts(plan, ahead)
-    yield PlanFact("layout", *layout_texts(plan, ahead))
-    yield PlanFact(
-        "writes",
-        *each_and_all(written_bytes(plan), nothing_written(plan), "during the measurement"),
-    )
+    yield PlanFact("layout", *layout_texts(plan, ahead), warns=is_large(plan, ahead))
+    yield load_fact(plan, ahead)
     yield from (PlanFact(name, text) for name, text in search_texts(plan))
     yield from (PlanFact("prepares", text) for text in precondition_texts(plan))
     yield PlanFact("after", after_text(plan))
     yield PlanFact("caches", caches_text(plan))
-    if text := compare_text(plan):
-        yield PlanFact("to compare", text)
+    if texts := compare_texts(plan):
+        yield PlanFact("to compare", texts[0], "".join(texts[1:]))
     yield from (
         PlanFact("attested", each.answer, f"  {each.question} ({each.id})")
         for each in plan.attested
@@ -345,22 +346,59 @@ def plan_facts(plan: Plan, ahead: LayoutAhead = NOTHING_KNOWN) -> Iterator[PlanF
             f"  {units.size(each.bytes)} from {each.path}",
         )
     if added := added_text(plan):
-        yield PlanFact(ADDS, added, "  (in addition to the profile's options; see the job file)")
+        yield PlanFact(ADDS, added, "  (to the job's own options; see the job file)")
+
+
+def load_fact(plan: Plan, ahead: LayoutAhead) -> PlanFact:
+    """Return what the load does to data: that it only reads, or how much it writes."""
+    if not any(writes_at_all(step) for step in plan.steps if not step.is_fill):
+        return PlanFact("load", "reads only")
+    texts = each_and_all(
+        written_bytes(plan),
+        nothing_written(plan),
+        "during the measurement",
+        per_host=ahead.per_host,
+    )
+    return PlanFact("writes", *texts)
 
 
 def time_facts(plan: Plan, ahead: LayoutAhead) -> Iterator[PlanFact]:
-    """Yield how long the load takes, and what has to be written before it."""
-    writing = writing_text(plan, ahead)
-    text, more = load_and_writing(plan, ahead), ", plus fill" if has_fill(plan) else ""
-    yield PlanFact("time", text, more if writing or not plan.expected_s else f" of load{more}")
-    if pace := pace_text(plan, ahead):
+    """Yield how long a plan takes in all, of it the writing before the load."""
+    writing, pace = writing_text(plan, ahead), pace_text(plan, ahead)
+    if total := total_text(plan, ahead):
+        seconds = estimate_text(writing_s(plan, ahead) or 0.0)
+        parts = f"writing {seconds}, load {duration_text(plan, time_text)}"
+        yield PlanFact("time", f"{total} in all", f"  {parts}")
         yield PlanFact("", "", pace)
+        return
+    more = ", plus fill" if has_fill(plan) else ""
+    more = more if writing or not plan.expected_s else f" of load{more}"
+    yield PlanFact("time", load_and_writing(plan, ahead), more + (f"  {pace}" if pace else ""))
+
+
+def total_text(plan: Plan, ahead: LayoutAhead) -> str:
+    """Return how long writing and load take together: ``about 21 min``.
+
+    Empty if the time of either is unknown, or nothing to speak of is written.
+    """
+    bounds, seconds = time_bounds(plan), writing_s(plan, ahead)
+    if bounds is None or seconds is None or has_fill(plan):
+        return ""
+    least, most = (estimate_text(bound + seconds) for bound in bounds)
+    return f"about {least}" if least == most else f"about {least} to {most}"
 
 
 def load_and_writing(plan: Plan, ahead: LayoutAhead = NOTHING_KNOWN) -> str:
-    """Return how long a plan takes, and what it writes first: ``5 min + writing 6 TiB first``."""
+    """Return how long a plan takes, and what it writes before: ``5 min + writing 6 TiB``."""
     load = duration_text(plan, time_text) or time_text(None)
     return " + ".join(filter(None, (load, writing_text(plan, ahead))))
+
+
+def takes_text(plan: Plan, ahead: LayoutAhead) -> str:
+    """Return how long a plan takes, in one line: in all, or with the bytes that it writes first."""
+    if not (total := total_text(plan, ahead)):
+        return load_and_writing(plan, ahead)
+    return f"{total} in all, {writing_text(plan, ahead)} first"
 
 
 def caches_text(plan: Plan) -> str:
@@ -418,18 +456,20 @@ def _points(plan: Plan) -> tuple[int, int]:
     return len(times), planned if plan.until is None else min(planned, plan.until.least)
 
 
-def compare_text(plan: Plan) -> str:
-    """Return whether `compare` has enough repetitions of each point, otherwise how many it needs.
+def compare_texts(plan: Plan) -> tuple[str, ...]:
+    """Return whether `compare` has enough repetitions of each point; if not, how many it needs, and
+    why.
 
     Empty for a search or a counter-experiment, which have their own criteria.
     """
     points, planned = _points(plan)
     if plan.search is not None or plan.proves is not None or not points:
-        return ""
+        return ()
     needed = repetitions_needed(points)
     if planned >= needed:
-        return f"{planned} repetitions are enough"
-    return f"set repeat to {needed}; {planned} {'is' if planned == 1 else 'are'} too few"
+        return (f"{planned} repetitions are enough",)
+    few = "one run cannot" if planned == 1 else f"{planned} repetitions cannot"
+    return f"set repeat to {needed}", f"  ({few} prove a change)"
 
 
 def too_few_to_compare(plan: Plan) -> str:

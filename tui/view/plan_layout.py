@@ -20,6 +20,7 @@ class LayoutAhead(Struct, frozen=True):
 
     `missing_bytes` are still to be written, by the preflight. `bytes_per_s` is the rate that all
     hosts reached together on the day `when`. `searched`: earlier runs were searched for a rate.
+    `per_host`: the plan is that of one host of any number.
     """
 
     missing_bytes: int | None = None
@@ -27,10 +28,13 @@ class LayoutAhead(Struct, frozen=True):
     bytes_per_s: float | None = None
     when: str = ""
     searched: bool = False
+    per_host: bool = False
 
 
 NOTHING_KNOWN = LayoutAhead()
 NO_RATE = "write time not known yet"
+LEAST_TOLD_S = 10.0  # of writing; less has no time of its own
+LARGE_BYTES = 1 << 40  # of a layout that a person should notice
 
 
 def with_rate(ahead: LayoutAhead, rate: LayoutRate | None) -> LayoutAhead:
@@ -60,30 +64,39 @@ def bytes_ahead(plan: Plan, ahead: LayoutAhead) -> int:
     return planned if ahead.missing_bytes is None else min(planned, ahead.missing_bytes)
 
 
+def is_large(plan: Plan, ahead: LayoutAhead) -> bool:
+    """Return whether the files written before the load are many, or take longer than the load."""
+    seconds, load_s = writing_s(plan, ahead), plan.expected_s
+    longer = seconds is not None and load_s is not None and seconds > max(load_s, 60.0)
+    return longer or bytes_ahead(plan, ahead) >= LARGE_BYTES
+
+
 def writing_text(plan: Plan, ahead: LayoutAhead) -> str:
-    """Return what is written before the load: ``writing 6 TiB first``; empty if nothing is."""
+    """Return what is written before the load: ``writing 6 TiB``; empty if nothing is."""
     size = bytes_ahead(plan, ahead)
-    return f"writing {units.size(size)} first" if size else ""
+    each = " per host" if ahead.per_host else ""
+    return f"writing {units.size(size)}{each}" if size else ""
 
 
-def writing_time_text(plan: Plan, ahead: LayoutAhead) -> str:
-    """Return how long the writing may take: ``about 22 min``; empty if unknown, or under 10 s."""
-    if not ahead.bytes_per_s:
-        return ""
-    seconds = bytes_ahead(plan, ahead) / ahead.bytes_per_s
-    whole = round(seconds / 60) * 60 if seconds >= 600 else seconds
-    return f"about {units.span(whole)}" if seconds >= 10 else ""
+def writing_s(plan: Plan, ahead: LayoutAhead) -> float | None:
+    """Return how long the writing may take, in s; None if unknown, or under 10 s."""
+    seconds = bytes_ahead(plan, ahead) / ahead.bytes_per_s if ahead.bytes_per_s else 0.0
+    return seconds if seconds >= LEAST_TOLD_S else None
+
+
+def estimate_text(seconds: float) -> str:
+    """Return an estimated duration: from 10 min on in whole minutes."""
+    return units.span(round(seconds / 60) * 60 if seconds >= 600 else seconds)
 
 
 def pace_text(plan: Plan, ahead: LayoutAhead) -> str:
-    """Return the expected time of the writing with its reason, or why it is unknown."""
+    """Return the rate that the expected time of the writing is based on, or why it is unknown."""
     if not bytes_ahead(plan, ahead):
         return ""
     if ahead.bytes_per_s is None:
         return NO_RATE if ahead.searched else ""
-    takes = writing_time_text(plan, ahead) or "under 10 s"
-    rate = units.bandwidth(ahead.bytes_per_s)
-    return f"writing takes {takes} ({rate} on {ahead.when[:10]})"
+    takes = "at" if writing_s(plan, ahead) is not None else "takes under 10 s at"
+    return f"writing {takes} {units.bandwidth(ahead.bytes_per_s)}, as on {ahead.when[:10]}"
 
 
 def layout_texts(plan: Plan, ahead: LayoutAhead) -> tuple[str, str]:
@@ -96,14 +109,17 @@ def layout_texts(plan: Plan, ahead: LayoutAhead) -> tuple[str, str]:
         if missing
         else "all written already"
     )
-    text, more = each_and_all(layout_bytes(plan), "no layout", when)
+    text, more = each_and_all(layout_bytes(plan), "no layout", when, per_host=ahead.per_host)
     return text, more + (f"; {ahead.free}" if more and ahead.free else "")
 
 
-def each_and_all(by_host: Mapping[str, int | None], none: str, when: str) -> tuple[str, str]:
+def each_and_all(
+    by_host: Mapping[str, int | None], none: str, when: str, *, per_host: bool = False
+) -> tuple[str, str]:
     """Return the bytes of all hosts and of each as main text.
 
-    `none`: text if there are none; `when`: the secondary text.
+    `none`: text if there are none; `when`: the secondary text. `per_host`: a single host stands for
+    any number.
     """
     values = list(by_host.values())
     if any(value is None for value in values):
@@ -114,5 +130,5 @@ def each_and_all(by_host: Mapping[str, int | None], none: str, when: str) -> tup
     low, high = min(known), max(known)
     each = units.size(high) if low == high else f"{units.size(low)} to {units.size(high)}"
     if len(known) == 1:
-        return each, f" {when}"
+        return each + (" per host" if per_host else ""), f" {when}"
     return f"{units.size(sum(known))} ({each} per host)", f" {when}"

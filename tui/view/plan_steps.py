@@ -15,6 +15,7 @@ STEPS_IN_FULL = 4  # a plan with more shows the first one only
 GRIDS_SHOWN = 8  # of a sweep without some combinations; more grids than that explain nothing
 Grid = Mapping[str, Sequence[str]]
 """Values by axis; every combination of them is measured."""
+GAP = 2  # cells between the columns of a table of marks
 
 
 class PlanPart(Struct, frozen=True):
@@ -41,6 +42,23 @@ class PlanPart(Struct, frozen=True):
         known = len(self.axes) < 2 or possible == self.points
         return "" if known else f"{self.points} of {possible} combinations"
 
+    def marks(self, width: int) -> MarkTable | None:
+        """Return which combinations of two axes are measured, as a table of few rows.
+
+        None if all are, or if the table is wider than `width` cells.
+        """
+        if not self.share_text or len(self.axes) != 2:
+            return None
+        measured = set(self.combinations)
+        turned = {(second, first) for first, second in measured}
+        (first, down), (second, across) = self.axes.items()
+        tables = [
+            MarkTable((first, second), tuple(down), tuple(across), frozenset(measured)),
+            MarkTable((second, first), tuple(across), tuple(down), frozenset(turned)),
+        ]
+        fitting = [each for each in tables if each.width <= width]
+        return min(fitting, key=lambda each: len(each.down), default=None)
+
     @property
     def grids(self) -> list[Grid]:
         """Which combinations are measured: a few grids that together have each of them once.
@@ -54,6 +72,44 @@ class PlanPart(Struct, frozen=True):
             {name: sorted(values, key=self.axes[name].index) for name, values in grid.items()}
             for grid in found
         ]
+
+
+class MarkTable(Struct, frozen=True):
+    """Which combinations of the values of two `axes` are measured: one `down`, one `across`."""
+
+    axes: tuple[str, str]
+    down: tuple[str, ...]
+    across: tuple[str, ...]
+    measured: frozenset[tuple[str, ...]]
+
+    @property
+    def lead(self) -> int:
+        """Cells of the labels of the rows."""
+        return max(len(corner_text(*self.axes)), *map(len, self.down))
+
+    @property
+    def width(self) -> int:
+        """Cells of a row."""
+        return self.lead + sum(GAP + len(value) for value in self.across)
+
+    def heading(self) -> str:
+        """Return the names of the axes and the values across."""
+        values = "".join(" " * GAP + value for value in self.across)
+        return f"{corner_text(*self.axes):<{self.lead}}{values}"
+
+    def rows(self, mark: str, none: str) -> list[tuple[str, list[tuple[str, bool]]]]:
+        """Return label and cells of each row: a text, and whether the combination is measured."""
+        found = []
+        for label in self.down:
+            states = [(value, (label, value) in self.measured) for value in self.across]
+            cells = [(f"{mark if on else none:>{GAP + len(value)}}", on) for value, on in states]
+            found.append((f"{label:<{self.lead}}", cells))
+        return found
+
+
+def corner_text(down: str, across: str) -> str:
+    """Return the names of the axes of a table: ``bs ↓ numjobs →``."""
+    return f"{down} ↓ {across} →".lstrip()
 
 
 def grids_of(axes: Sequence[str], combinations: Iterable[tuple[str, ...]]) -> list[Grid]:

@@ -69,6 +69,7 @@ INTERVAL, FIRST, NEAREST, HEADROOM, SPENT = (
 )
 KEY_FACTS = frozenset({INTERVAL, FIRST, NEAREST, HEADROOM, SPENT})  # above the chart
 ROOMY = 12  # a chart of fewer lines makes room for the facts above it
+WITH_WAIT = "incl. wait"  # title of latency from intended start
 
 
 def answer_lines(search: SearchRecord, width: int) -> list[Line]:
@@ -213,7 +214,7 @@ def point_columns(search: SearchRecord) -> list[Column[PointRow]]:
 
 
 def _offered(point: SearchPointRecord) -> str:
-    return "all" if point.offered_iops is None else METRICS["iops"].text(point.offered_iops)
+    return "full load" if point.offered_iops is None else METRICS["iops"].text(point.offered_iops)
 
 
 def _latency_columns(search: SearchRecord) -> list[Column[PointRow]]:
@@ -232,7 +233,7 @@ def _latency_columns(search: SearchRecord) -> list[Column[PointRow]]:
     if due:
         columns.append(
             Column(
-                f"p{due} due",
+                WITH_WAIT,
                 lambda row: _latency(row.point.intended_ns.get(due)),
                 right=True,
                 drop=3,
@@ -303,7 +304,7 @@ def _percentile_column(direction: str, percentile: str, name: str) -> Column[Poi
 
 
 def _latency(value: float | None) -> str:
-    return "".join(units.latency_parts(value))
+    return units.latency(value)
 
 
 def _verdict(point: SearchPointRecord) -> list[Run]:
@@ -345,7 +346,7 @@ def start_texts(search: SearchRecord) -> list[str]:
     )
     if name:
         because = f" ({reasons[0]})" if reasons and reasons[0] else ""
-        return [f"p{name} due: latency from intended start over all directions{because}"]
+        return [f"{WITH_WAIT}: p{name} from intended start over all directions{because}"]
     told = (worded(point.intended_reason) for point in search.points)
     unknown = list(dict.fromkeys(filter(None, told)))
     return [f"latency from intended start is unknown: {'; '.join(unknown)}"] if unknown else []

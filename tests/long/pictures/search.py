@@ -31,7 +31,7 @@ HOSTS = 4
 QUEUE = System(service_s=0.0002, noise=0.03)
 SEEN = 6  # points of the curve that a picture of Live shows
 SIZES = {"": WIDE, "-80x24": NARROW}
-GOES_ON = re.compile(r"now .* 0:0[3-9] of .* done .*p99")  # in the midst of a point
+GOES_ON = re.compile(r"now .* 0:0[3-9] of ")  # in the midst of a point
 PROFILE = """\
 profile: lab/oltp-4k
 title: OLTP in 4 KiB, 70 % reads

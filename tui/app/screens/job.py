@@ -17,7 +17,7 @@ from tui.app.dialogs.text_entry import LineDialog
 from tui.app.screens import review_form, review_plan
 from tui.app.screens.plan_screen import PlanScreen
 from tui.app.widgets.form import FieldSpec, TextInput
-from tui.app.widgets.lines import show_text
+from tui.app.widgets.lines import entitle, show_text
 from tui.model.hostspec import LOCAL
 from tui.model.problem import BenchtuiError, UsageError
 from tui.text.line import LABEL, WARN, Line, labelled
@@ -30,7 +30,7 @@ FIRST_PLACE = "/var/tmp"  # only for this machine: the storage path of other hos
 TARGETS = {"directory", "filename"}
 ANYWHERE = {"directory": ("/",)}  # for terms that are checked without a target
 NO_TARGET = "needs a directory on the storage, or a file or device"
-EMPTY = {"directory": "required", "filename": "or this"}
+EMPTY = {"directory": "required", "filename": "if no directory"}
 UNUSED = "none"  # in other empty fields without a default
 ONCE = "1"  # default of the field "repeat"
 NAME_HELP = "family/name in lower case, such as my/reads; the profile is a YAML file you can edit"
@@ -84,7 +84,7 @@ class JobScreen(PlanScreen):
                 term.name,
                 self.terms[term.name],
                 defaults[term.name],
-                f"{term.help}; {self.workload.name} option {term.name}",
+                f"{term.help} ({self.workload.name} {term.name})",
                 term.label,
                 empty=EMPTY.get(term.name, ""),
             )
@@ -148,6 +148,7 @@ class JobScreen(PlanScreen):
         if problem == NO_TARGET:
             self.form.show_problem("")
             self.plan_pane.show(partial(self.draft_lines, self.draft()))
+            entitle(self.plan_pane, subtitle="cannot run: no target")
             show_text(self.launch_line, Content())
 
     def draft(self) -> Plan | None:

@@ -20,7 +20,7 @@ from textual.widget import Widget
 
 from tui.app.dialogs.findings import HostDialog
 from tui.app.frame.step_screen import ROOMY, KeyBar
-from tui.app.screens import live_details, live_text
+from tui.app.screens import live_details, live_host, live_text
 from tui.app.screens.live_details import HostDetails
 from tui.app.screens.live_feed import Now, ReplayFeed
 from tui.app.screens.live_layout import FIXED, GRAPH_PANELS, ROOMY_LINES, PanelRooms
@@ -44,14 +44,14 @@ from tui.app.widgets.run_panels import (
 )
 from tui.app.widgets.search_panel import MatrixPanel, SearchPanel
 from tui.metrics.units import clock
-from tui.text.line import LABEL, Line, Run, width_of
+from tui.text.line import LABEL, TEXT, Line, Run, width_of
 from tui.text.plot import TimeAxis
 from tui.view import live_health, live_series
 from tui.view.live_hosts import pace_text
 from tui.view.live_marks import Marks
 from tui.view.live_series import HostsOverTime
 from tui.view.live_wait import FIRST_SAMPLES, waiting_of
-from tui.view.operations import operation_tiles
+from tui.view.operations import is_in_phase, operation_tiles
 
 SEEK_S = 10.0  # of a replay, per key
 LEAST_OPERATIONS = 2  # lines of the rates of an MPI benchmark above its operations
@@ -236,7 +236,7 @@ class LiveScreen(WatchingScreen):
                 else "no hosts yet"
             )
             return
-        said = live_text.host_facts(state, view, self.table.found, self.table.spread)[2]
+        said = live_host.host_facts(state, view, self.table.found, self.table.spread)[2]
         now_s = state.clock.now - live_text.clock_zero_t(state, self.plan)
         details = HostDetails(state, name, over, self.look.axis, self.shell.symbols.name)
         make = partial(details.whole, said)
@@ -352,13 +352,13 @@ class RunPanels:
         if hosts_are_due:
             yield from self.painting_hosts(subject, axis)
         yield
+        self.look.waiting = waiting_of(state, self.screen.plan)
         self.paint_health()
         plain, counted = (
             self.screen.shell.symbols.name == "ascii",
             live_text.operation_of(state, self.screen.plan),
         )
         waits = live_text.latencies_of(state, subject)
-        self.look.waiting = waiting_of(state, self.screen.plan)
         yield
         graphs: tuple[Graph, ...] = panels(
             subject, waits, axis, ascii_only=plain, counted=counted, waiting=self.look.waiting
@@ -380,21 +380,35 @@ class RunPanels:
         if live_text.metadata_step(state, self.screen.plan) is None:
             tiles = self.look.waiting.tiles if self.look.waiting is not None else ()
             self.screen.query_one(FigureTiles).show(
-                tiles or live_tiles(subject, waits, axis, self.heat.beside(), counted)
+                tiles
+                or live_tiles(
+                    subject,
+                    waits,
+                    axis,
+                    self.heat.beside(),
+                    counted,
+                    live_host.against_text(self.screen.table.spread_now, self.look.host or ""),
+                )
             )
         yield
-        said_of_host = live_text.host_facts(
-            state, view, self.screen.table.found, self.screen.table.spread, axis.cursor_s
+        details = self.detail_lines(axis)
+        name, facts, said_of_host = live_host.host_facts(
+            state,
+            view,
+            self.screen.table.found,
+            self.screen.table.spread,
+            axis.cursor_s,
+            over_time=bool(details),
         )
-        self.screen.query_one("#live-facts", HostFactsBar).show(
-            *said_of_host, self.detail_lines(axis)
-        )
+        if self.screen.table.spread_now.lags(name):
+            said_of_host = ("", LABEL)  # the tile of its rate says so
+        self.screen.query_one("#live-facts", HostFactsBar).show(name, facts, said_of_host, details)
         kind = live_text.latency_kind_of(state, self.screen.plan)
         shown = live_text.percentiles(waits, kind, self.heat.beside(), axis, counted=bool(counted))
         self.screen.query_one("#live-percentiles", PercentileTable).show(*shown)
         yield
         log_pane = self.screen.query_one("#live-messages", MessageLog)
-        said = live_text.messages(state, view, whole=log_pane.whole)
+        said = live_text.messages(state, view, self.screen.plan, whole=log_pane.whole)
         messages = self.rooms.room_for_messages(len(said))
         operations = self.show_operations(messages)
         self.points.show_matrix()
@@ -424,6 +438,9 @@ class RunPanels:
             self.screen.size.width - 2 - width_of(now[0]),
             lines=lines,
         )
+        if not told and self.look.waiting is not None and self.look.waiting.tiles:
+            more = self.look.waiting.lines[self.look.waiting.repeated :]  # tiles have the rest
+            told = [Line.of(("  ·  ".join(more), TEXT))] if more else []
         self.screen.query_one("#live-health", Banner).show(
             [Line.of(now, *line.runs) for line in told] if rewound else told
         )
@@ -445,6 +462,7 @@ class RunPanels:
                 subject.host_waits,
                 live_text.counted_of(state, self.screen.plan),
                 subject.called(subject.host_waits),
+                live_text.layout_bytes(state),
             ),
             live_health.marks(self.screen.found, len(state.hosts)),
             clients,
@@ -505,15 +523,13 @@ class RunPanels:
         word, rates = self.behind.rates_before(step.index)
         moved = step.mpi.bytes_per_op if step.mpi is not None else 0
         waits = self.look.waiting.text if self.look.waiting is not None else ""
-        beside = live_series.Beside(
-            self.together, self.screen.shell.symbols.name, word, rates, moved, waits
-        )
         room = self.rooms.room_for_operations(messages)
         tiles = operation_tiles(at.metadata, step, len(state.hosts_shown), state.clock.now)
-        lines = (
-            TILE_LINES
-            if tiles and room >= TILE_LINES + len(step.directions) + LEAST_OPERATIONS
-            else 0
+        fit = bool(tiles) and room >= TILE_LINES + len(step.directions) + LEAST_OPERATIONS
+        lines = TILE_LINES if fit else 0
+        in_tiles = fit and is_in_phase(at.metadata, step)
+        beside = live_series.Beside(
+            self.together, self.screen.shell.symbols.name, word, rates, moved, waits, in_tiles
         )
         self.screen.query_one(FigureTiles).show(tiles)
         self.rooms.give("figures", lines)

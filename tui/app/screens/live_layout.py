@@ -36,6 +36,7 @@ RATES = ("iops", "bandwidth")
 GRAPH_PANELS = (*RATES, "latency")
 # from this height, graphs and two lines of health fit with the heat map
 ROOMY_LINES = 30
+TALL_LINES = 50  # from which a search leaves lines for graphs of its point
 GRAPHS, MOST_GRAPHS = 5, 15
 CHART = 8  # lines of a chart of six rows in its frame
 UNEVEN = 6  # lines of a graph in which the middle label is not in the middle
@@ -173,7 +174,7 @@ class PanelRooms:
         self.points = points
         self.zoomed: str | None = None
         # panels that were put away; a search leaves no room for these
-        self.hidden = {"heat", "percentiles"} if points.search.searches else set()
+        self.hidden = {"heat", "percentiles", "graphs"} if points.search.searches else set()
         self._roomy: bool | None = None
 
     def room_for_operations(self, messages: int) -> int:
@@ -303,11 +304,13 @@ class PanelRooms:
     def left_out(self, away: set[str], *, tiles: bool) -> set[str]:
         """Return the panels to leave out of the row of graphs.
 
-        These are the strip of hosts, or bandwidth and latency, which the tiles show too; none if
-        all fit.
+        These are the strip of hosts, what is waited for, or bandwidth and latency, which the tiles
+        show too; none if all fit.
         """
         if not self.compares_hosts or self.look.is_prepared or self.screen.size.width < LEAST_STRIP:
-            return {"strip"}
+            # during layout, tiles, health line and hosts say what the first graph says
+            laid_out = tiles and self.screen.feed.state.phase == "layout"
+            return {"strip", "iops"} if laid_out else {"strip"}
         graphs = {*GRAPH_PANELS} - away
         if self.screen.size.width >= BROAD or len(graphs) < len(RATES):
             return set()
@@ -409,14 +412,14 @@ class PanelRooms:
 
         A key press overrides this until the terminal becomes short or tall enough.
         """
-        gives_way = (
-            "graphs"
+        gives_way, least = (
+            ("graphs", TALL_LINES)
             if self.points.search.searches
-            else "heat"
+            else ("heat", ROOMY_LINES)
             if self.points.matrix_size != "none"
-            else ""
+            else ("", 0)
         )
-        roomy = self.screen.app.size.height >= ROOMY_LINES
+        roomy = self.screen.app.size.height >= least
         if gives_way and roomy != self._roomy:
             self._roomy = roomy
             self.hidden = self.hidden - {gives_way} if roomy else self.hidden | {gives_way}

@@ -249,12 +249,20 @@ class HeatMap:
         whose = replace(
             subject, name=" ".join(each for each in (self.host, self.look.shown_job) if each)
         )
-        title = whose.title(f"Latency over time · {what} {kind}" if what else "Latency over time")
+        said = f"Latency over time · {what} {kind}" if what else "Latency over time"
+        title = whose.title(said) + self.next_title(choices, shown, subject)
         role = KEYS.get(shown[0], "other") if len(shown) == 1 and len(choices) > 1 else "latency"
         figures = self.title_percentiles(shown, subject)
         self.screen.query_one("#live-heat", HeatPanel).show(
             [heat[name] for name in shown], title, role, axis, figures
         )
+
+    def next_title(self, choices: list[Together], shown: Together, subject: Subject) -> str:
+        """Return what the key for the direction shows next; empty for a single one."""
+        if len(choices) < 2:
+            return ""
+        following = choices[(choices.index(shown) + 1) % len(choices)]
+        return f" · t {' + '.join(map(subject.called, following))}"
 
     def title_percentiles(self, shown: Together, subject: Subject) -> LatencyByPercentile:
         """Return the percentiles in the title of the map.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,12 +16,10 @@ from tui.app.widgets.graph import NO_AXIS
 from tui.app.widgets.graph_panels import KEYS, Subject
 from tui.app.widgets.run_panels import LogLine, PercentileRow, RunHead, ending
 from tui.journal.views import Group
-from tui.metrics.facts import fact_text
 from tui.metrics.figures import over_hosts
 from tui.metrics.registry import OPERATIONS
-from tui.metrics.units import bandwidth, plural
+from tui.metrics.units import plural
 from tui.model.event import Buckets
-from tui.model.hostfacts import HOST_FACTS
 from tui.model.plain import some
 from tui.model.plan import Plan, Step
 from tui.model.problem import BenchtuiError
@@ -31,7 +29,8 @@ from tui.record.progress import live_text as conditioning_text
 from tui.text.line import BAD, LABEL, TEXT, Line, Run
 from tui.text.plot import TimeAxis
 from tui.view.live_end import ended_runs
-from tui.view.live_hosts import BROKEN, NO_FINDINGS, message_of
+from tui.view.live_hosts import BROKEN
+from tui.view.plan_steps import step_names
 
 if TYPE_CHECKING:
     from tui.journal.measurement import Measurement
@@ -39,14 +38,11 @@ if TYPE_CHECKING:
     from tui.journal.telemetry import HostTelemetry
     from tui.journal.views import DirectionView
     from tui.library.load import KeptVerdict
-    from tui.metrics.figures import HostSpread
     from tui.metrics.series import HeatBins
     from tui.record.search import SearchView
 
 OPS = "ops"  # in place of a direction
 NO_HEAT: Mapping[str, HeatBins] = {}
-# as many as fit
-FACTS_SHOWN = ("cpus", "target_free_bytes", "kernel", "target_fstype", "os")
 
 
 def plan_of(run_dir: Path) -> Plan | None:
@@ -208,10 +204,14 @@ def metadata_step(state: RunState, plan: Plan | None) -> Step | None:
 
 
 def facts_of(state: RunState, plan: Plan | None) -> list[str]:
-    """Return number of hosts, current step and target, for the header."""
+    """Return number of hosts, current step and target, for the header.
+
+    The points of a search have a panel of their own.
+    """
     count = len(state.hosts) or (len(plan.hosts) if plan else 0)
     found = [plural(count, "host")] if count else []
-    if plan and plan.steps and state.step is not None and state.step < len(plan.steps):
+    searches = plan is not None and plan.search is not None  # its panel says the rest
+    if plan and not searches and state.step is not None and state.step < len(plan.steps):
         step = plan.steps[state.step]
         found += [f"step {state.step + 1}/{len(plan.steps)}"] if len(plan.steps) > 1 else []
         found += [step.name] if step.name != plan.profile.tag else []
@@ -221,7 +221,7 @@ def facts_of(state: RunState, plan: Plan | None) -> list[str]:
 
 
 def trail_of(feed: Feed) -> list[tuple[str, str]]:
-    """Return each phase with its mark; a layout that was not needed is left out."""
+    """Return each phase with its mark; phases that were not needed are left out."""
     trail, state = feed.trail, feed.state
     over = state.ended or is_gone(feed)
     marks: list[tuple[str, str]] = []
@@ -229,8 +229,8 @@ def trail_of(feed: Feed) -> list[tuple[str, str]]:
         mark = "failed" if phase in trail.failed else "done" if phase in trail.done else ""
         if phase == state.phase and not over and not mark:
             mark = "now"
-        past = state.phase in PHASES[PHASES.index("layout") + 1 :]
-        if phase != "layout" or mark or not past:
+        past = state.phase in PHASES[PHASES.index(phase) + 1 :]
+        if mark or not past:
             marks.append((phase, mark))
     return marks
 
@@ -404,55 +404,6 @@ def problem_lines(state: RunState, room: int, width: int) -> list[str]:
     return lines
 
 
-def host_facts(
-    state: RunState,
-    view: HostView | None,
-    found: Mapping[str, Run] = NO_FINDINGS,
-    spread: HostSpread | None = None,
-    second: int | None = None,
-) -> tuple[str, list[tuple[str, str]], Run]:
-    """Return name, facts and state of the host shown alone; an empty name for all hosts.
-
-    `second`: second of the run; None for now.
-    """
-    if view is None:
-        return "", [], ("", LABEL)
-    facts = list(telemetry_texts(state, view.name, second))
-    tools = [key for key in view.facts if key.endswith("_version") and key not in HOST_FACTS]
-    facts += [("tool", str(view.facts[key])) for key in tools if view.facts[key]]
-    facts += [
-        (HOST_FACTS[name].title, text)
-        for name in FACTS_SHOWN
-        if (text := fact_text(view.facts, name))
-    ]
-    return view.name, facts, message_of(view, state.clock.now, found, spread)
-
-
-def telemetry_texts(
-    state: RunState, host: str, second: int | None = None
-) -> Iterator[tuple[str, str]]:
-    """Yield label and text of a host's telemetry: CPU, busiest core, load, NIC, disk, groups.
-
-    `second`: second of the run; None for now, which has no telemetry once the run has ended.
-    """
-    step = state.steps.get(state.step) if state.step is not None else None
-    seen = step.telemetry.get(host) if step is not None else None
-    if seen is None or (state.ended and second is None):
-        return
-    seen = seen.at(second) if second is not None else seen
-    busy, core, most = (seen.newest(name) for name in ("cpu.busy", "core.number", "core.busy"))
-    if busy is not None and core is not None and most is not None:
-        yield "CPU", f"{busy:.0f} %, core {core:.0f} at {most:.0f} %"
-    if (load := seen.newest("gen.cpu")) is not None:
-        yield "load", f"{load:.0f} % of a core"
-    if seen.busiest_link is not None:
-        yield seen.busiest_link[0], bandwidth(seen.busiest_link[1])
-    if seen.busiest_disk is not None:
-        yield seen.busiest_disk[0], f"{seen.busiest_disk[1]:.0f} % busy"
-    for name, cpu, count in seen.groups:
-        yield name, f"{cpu:.0f} % in {count} process{'' if count == 1 else 'es'}"
-
-
 def telemetry_of(
     state: RunState, second: int | None
 ) -> tuple[dict[str, HostTelemetry], list[HostTelemetry]]:
@@ -546,10 +497,22 @@ def counted(buckets: Buckets) -> tuple[tuple[int, int], ...]:
     return tuple(zip(buckets.idx, buckets.n, strict=True))
 
 
-def messages(state: RunState, view: HostView | None, *, whole: bool = True) -> Sequence[LogLine]:
+def layout_bytes(state: RunState) -> float:
+    """Return the bytes that each host writes in the layout under way, an even share of the total;
+    0 without a layout.
+    """
+    if state.phase != "layout" or not state.phase_total_bytes or not state.hosts:
+        return 0.0
+    return state.phase_total_bytes / len(state.hosts)
+
+
+def messages(
+    state: RunState, view: HostView | None, plan: Plan | None, *, whole: bool = True
+) -> Sequence[LogLine]:
     """Return the messages for all hosts, or for the single host shown.
 
-    Unless the `whole` log is shown, without those about lost hosts, whose rows say the same.
+    Unless the `whole` log is shown, without those about lost hosts, whose rows say the same. In a
+    run of several steps, problems have the name of their step in front.
     """
     # shown above, in full
     told = {problem.message for problem in state.problems} if says_all(state) else set()
@@ -558,13 +521,21 @@ def messages(state: RunState, view: HostView | None, *, whole: bool = True) -> S
         if whole or state.ended
         else {host.name for host in state.hosts.values() if host.state in BROKEN}
     )
+    several = plan is not None and len(plan.steps) > 1
+    named = several and any(line.step is not None for line in state.messages.newest)
+    names = step_names(plan) if plan is not None and named else []
     return [
-        LogLine(line.t, line.severity, line.host or "", line.text)
+        LogLine(line.t, line.severity, line.host or "", text_of_step(names, line.step, line.text))
         for line in state.messages.newest
         if (view is None or line.host in (None, view.name))
         and line.text not in told
         and line.host not in in_rows
     ]
+
+
+def text_of_step(names: Sequence[str], step: int | None, text: str) -> str:
+    """Return a text after the name of its step, if the steps have names."""
+    return f"{names[step]}: {text}" if step is not None and step < len(names) else text
 
 
 def deliver(run_dir: Path, request: dict[str, str]) -> str:

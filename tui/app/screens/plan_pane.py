@@ -107,10 +107,12 @@ def difference_lines(facts: Mapping[str, Mapping[str, Fact]], width: int) -> lis
     together, narrow = compare(facts), width < ROWS_FROM
     found = [*machine_lines(facts), *(() if narrow else difference_rows(together, width, INDENT))]
     lines = [
-        line for label, runs in found for line in labelled([(label, LABEL)], runs, width, INDENT)
+        line
+        for label, runs in found
+        for line in labelled([(label, WARN if label == "differs" else LABEL)], runs, width, INDENT)
     ]
     if narrow and (odd := list(difference_titles(together))):
-        lines.append(Line.of(("hosts differ", WARN), ("  (1 Hosts shows the values)", LABEL)))
+        lines.append(Line.of(("hosts differ", WARN), ("  (press 1 for the values)", LABEL)))
         for hosts, titles in odd:
             lines += labelled([(f"  {hosts}  ", BRIGHT)], [(titles, WARN)], width)
     return [*lines, Line()] if lines else []
@@ -132,10 +134,12 @@ class PlanPane(TextPane):
 
     def __init__(self, symbols: Symbols) -> None:
         super().__init__(id="review-plan")
+        self.fills = True  # with job files, if they fit
         self.symbols = symbols
         self.plan: Plan | None = None
         self.facts: Mapping[str, Mapping[str, Fact]] = {}  # of the last check of each host
         self.shows_jobs = False
+        self.takes_keys = True  # False while a field has the focus
         self.preflight = Preflight()
         self.rates: dict[RateKey, LayoutRate | None] = {}  # of earlier layouts
         self.border_title = "Run plan"
@@ -193,10 +197,8 @@ class PlanPane(TextPane):
 
     def show_titles(self) -> None:
         """Show what the pane shows now, and what its key would show."""
-        if self.shows_jobs:
-            entitle(self, "Job files", "v plan")
-        else:
-            entitle(self, "Run plan", "v job file")
+        title, key = ("Job files", "v plan") if self.shows_jobs else ("Run plan", "v job file")
+        entitle(self, title, key if self.takes_keys else "")
 
     def toggle_jobs(self) -> None:
         """Switch between plan and job files."""

@@ -144,7 +144,7 @@ class LaunchLine(Static):
                 Content.styled(WAITS if self.waits else EARLY, "$warn") if self.early else Content()
             )
         if self.typing:
-            return Content.styled(self.plan_text, "$dim")
+            return Content.styled(self.plan_text, "$foreground")
         key = ("Enter ", "bold $accent")
         if self.unready:
             return Content.assemble(
@@ -301,6 +301,10 @@ class PlanScreen(StepScreen):
         without_field = () if self.shell.selection.ready else lead_on
         self.query_one(KeyBar).show_hint(*(keys if typing else without_field))
         entitle(self.form, "Parameters: editing" if typing else "Parameters")
+        changed = self.plan_pane.takes_keys == typing
+        self.plan_pane.takes_keys = not typing
+        if changed and self.plan is not None:
+            self.plan_pane.show_titles()
         self.show_launch()
 
     def action_edit(self) -> None:

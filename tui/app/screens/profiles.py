@@ -23,6 +23,7 @@ from tui.app.widgets.picklist import PickList
 from tui.model.problem import BenchtuiError
 from tui.text.line import LABEL, TEXT, Line, Run, folded
 from tui.view.plan import writes_at_all
+from tui.view.plan_layout import LayoutAhead
 
 if TYPE_CHECKING:
     from tui.engine.inputs.profile_files import Stamps
@@ -30,9 +31,12 @@ if TYPE_CHECKING:
     from tui.model.plan import Plan
 
 CHECK_FILES_S = 1.0  # between two checks whether files have changed
+WIDE_SIDE, NARROW_SIDE, LEAST_SIDE = 47, 42, 30  # cells of the list, as in the style sheet
+FRAME = 4  # cells around its rows
 NO_MATCH = "Nothing matches the filter: Esc clears it"
 READING = "reading the profiles"
-PLANNED = ("time", "layout", "writes")  # of the plan on one host
+PLANNED = ("time", "layout", "load", "writes")  # of the plan on one host
+OF_ANY_HOST = LayoutAhead(per_host=True)
 
 
 class ProfilesScreen(FilteredScreen):
@@ -57,11 +61,12 @@ class ProfilesScreen(FilteredScreen):
         columns = profile_text.columns(
             lambda: self.shell.selection.profile, self.shell.symbols, lambda: self.filter.value
         )
-        picklist = PickList(columns, profile_text.key_of, id="profiles-list")
+        picklist = PickList(columns, profile_text.key_of, fits=True, id="profiles-list")
         picklist.add_class("pane", update=False)
         picklist.border_title = "Profiles"
         filter_ = FilterInput("name or title", "profiles-filter")
         detail = TextPane(id="profiles-detail")
+        detail.fills = True  # with job files, if they fit
         yield Horizontal(
             Vertical(picklist, filter_, id="profiles-side"), detail, id="profiles-body"
         )
@@ -134,7 +139,15 @@ class ProfilesScreen(FilteredScreen):
         self.picklist.set_rows([*top, *profile_text.rows(self.shown, search)])
         found = f"{len(self.shown)} of " if search else ""
         self.picklist.border_subtitle = f"{found}{len(self.entries)} profiles"
+        self.fit_width()
         self.show_details()
+
+    def fit_width(self) -> None:
+        """Leave the width that a few matches do not need to the details."""
+        usual = NARROW_SIDE if self.has_class("-narrow") else WIDE_SIDE
+        few = bool(self.filter.value and self.shown) and not self.picklist.scrolls
+        wanted = max(LEAST_SIDE, self.picklist.wanted_width + FRAME)
+        self.query_one("#profiles-side").styles.width = min(wanted, usual) if few else None
 
     def show_details(self) -> None:
         """Show the profile under the cursor, or on a heading its family.
@@ -185,7 +198,7 @@ class ProfilesScreen(FilteredScreen):
             plan = sample_plan(loaded, self.shell)
         writes = plan is None or any(map(writes_at_all, plan.steps))
         lines = profile_text.description(
-            loaded.profile, headline, planned(plan) if plan else [], width, writes=writes
+            loaded.profile, headline, planned(plan, width) if plan else [], width, writes=writes
         )
         room = self.detail.scrollable_content_region.height - len(lines) - 1
         jobs = review_plan.job_files(plan, room) if plan else []
@@ -321,7 +334,8 @@ class ProfilesScreen(FilteredScreen):
         self._stamps = found
 
 
-def planned(plan: Plan) -> list[tuple[str, list[Run]]]:
-    """Return time, steps and bytes of a plan on one host."""
+def planned(plan: Plan, width: int) -> list[tuple[str, list[Run]]]:
+    """Return time, steps and bytes of a plan on one host, for a pane of `width` cells."""
+    facts = review_plan.summary(plan, width - profile_text.INDENT, OF_ANY_HOST)
     steps = ("steps", [(str(len(plan.steps)), TEXT)])
-    return [*(pair for pair in review_plan.summary(plan, 0) if pair[0] in PLANNED), steps]
+    return [*(pair for pair in facts if pair[0] in PLANNED), steps]

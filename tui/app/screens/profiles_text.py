@@ -182,8 +182,9 @@ def columns(
         first = "suite" if entry.tool == SUITE else entry.headline.partition(" ")[0]
         if entry.error:
             return "broken", BAD
-        device = " dev" if entry.device else ""
-        return SHORT.get(first, first) + device, WARN if overwrites_device(entry) else LABEL
+        if overwrites_device(entry):
+            return "read dev" if first == "read" else "wipes dev", WARN
+        return SHORT.get(first, first) + (" dev" if entry.device else ""), LABEL
 
     def origin(row: CatalogueEntry | Recent) -> Run:
         return "" if entry_of(row).preset else "yours", LABEL

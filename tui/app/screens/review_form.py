@@ -304,7 +304,11 @@ def field_specs(
     sweeps = (
         []
         if profile.tool == "suite"
-        else [FieldSpec(SWEEP, selection.sweep, "", SWEEP_HINT, "sweep", empty="none")]
+        else [
+            FieldSpec(
+                SWEEP, selection.sweep, "", SWEEP_HINT, "sweep", empty=", ".join(swept) or "none"
+            )
+        ]
     )
     return [
         *specs,

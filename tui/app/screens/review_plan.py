@@ -12,8 +12,10 @@ from tui.model.plan import HostTask, Plan
 from tui.text.line import (
     ACCENT,
     BRIGHT,
+    FAINT,
     LABEL,
     TEXT,
+    WARN,
     Line,
     Run,
     heading,
@@ -25,15 +27,16 @@ from tui.text.line import (
 from tui.text.objects import objects_text
 from tui.view.plan import (
     ADDS,
-    load_and_writing,
     plan_facts,
+    takes_text,
     time_bounds,
     time_text,
     warnings,
 )
-from tui.view.plan_layout import NOTHING_KNOWN, LayoutAhead, writing_time_text
+from tui.view.plan_layout import NOTHING_KNOWN, LayoutAhead, writing_s
 from tui.view.plan_steps import (
     STEPS_IN_FULL,
+    MarkTable,
     grid_rows,
     in_flight_text,
     parts_of,
@@ -58,13 +61,12 @@ def launch_line(plan: Plan, ahead: LayoutAhead = NOTHING_KNOWN) -> str:
         )
     if plan.search is not None:
         bounds = time_bounds(plan)
-        most = f", up to {time_text(bounds[1])}" if bounds is not None else ""
+        before_s = writing_s(plan, ahead) or 0.0
+        most = f", up to {time_text(bounds[1] + before_s)}" if bounds is not None else ""
         points = units.plural(points_planned(plan.search), "point")
         return f"searches on {hosts}, at most {points}{most}"
     steps = "" if len(plan.steps) == 1 else f", {len(plan.steps)} steps"
-    writing = writing_time_text(plan, ahead)
-    takes = load_and_writing(plan, ahead) + (f" ({writing})" if writing else "")
-    return f"runs on {hosts}, {takes}{steps}"
+    return f"runs on {hosts}, {takes_text(plan, ahead)}{steps}"
 
 
 def plan_lines(plan: Plan, width: int, ahead: LayoutAhead = NOTHING_KNOWN) -> list[Line]:
@@ -113,9 +115,10 @@ def summary(
     for fact in (each for each in plan_facts(plan, ahead) if each.label != ADDS):
         names = some_in(fact.names, width - len(fact.text) - len(fact.more)) if fact.names else ""
         more = fact.more
-        if more.startswith("  ") and width_of(fact.text + names + more) > width:
+        if more.startswith(" ") and width_of(fact.text + names + more) > width:
             more = f"\n{more.lstrip()}"  # on a line of its own rather than cut in two
-        yield fact.label, [(fact.text, BRIGHT), (names, TEXT), (more, LABEL)]
+        role = WARN if fact.warns else BRIGHT
+        yield fact.label, [(fact.text, role), (names, TEXT), (more, LABEL)]
 
 
 def steps(plan: Plan, width: int) -> Iterator[Line]:
@@ -154,12 +157,24 @@ def matrix(plan: Plan, width: int) -> Iterator[Line]:
             yield from indented([(part.profile, BRIGHT), (count, LABEL)], width)
         if part.share_text and not share:
             yield from indented([(part.share_text, LABEL)], width)
+        if (table := part.marks(width - 2)) is not None:
+            yield from mark_lines(table)
+            continue
         rows = grid_rows(part)
         size = max((width_of(label) for label, _ in rows), default=0) + 4
         for label, values in rows:
             yield from labelled(
                 [(f"  {label}", LABEL)], [(values, BRIGHT)], width, max(size, INDENT)
             )
+
+
+def mark_lines(table: MarkTable) -> Iterator[Line]:
+    """Yield a table with a mark for each combination that is measured."""
+    yield Line.of((f"  {table.heading()}", LABEL))
+    for label, cells in table.rows("●", "·"):
+        yield Line.of(
+            (f"  {label}", LABEL), *((text, BRIGHT if on else FAINT) for text, on in cells)
+        )
 
 
 def commands(plan: Plan, width: int) -> Iterator[Line]:

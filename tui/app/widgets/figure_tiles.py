@@ -51,20 +51,23 @@ def live_tiles(
     axis: TimeAxis,
     heat: Mapping[str, HeatBins],
     counted: str = "",
+    against: str = "",
 ) -> list[FigureTile]:
     """Return rate, bandwidth, and p99 of each direction as tiles; empty before a load.
 
     They show the figures now, at the cursor, or for the whole load once it has ended. `waits`:
     source of the latencies. `heat`: latencies over time by direction, for p99 at the cursor.
-    `counted`: what a metadata load counts instead of I/Os; it has no bandwidth.
+    `counted`: what a metadata load counts instead of I/Os; it has no bandwidth. `against`: how the
+    rate of the host shown alone compares with the others now.
     """
     if not waits.dirs or subject.total.span is None:
         return []
     number, unit, aside = _rate(subject, IOPS, axis)
     names = _summed(subject)
     role = KEYS.get(names[0], VALUE) if len(names) == 1 else VALUE
-    title = subject.title(f"{counted.capitalize()}/s" if counted else "IOPS")
-    tiles = [FigureTile(title, number, unit, role, axis.cursor_text or aside)]
+    what = f"{counted.capitalize()}/s" if counted else "IOPS"
+    aside = axis.cursor_text or against or aside
+    tiles = [FigureTile(subject.title(what), number, unit, role, aside, short=what)]
     if not counted:
         number, unit, aside = _rate(subject, BANDWIDTH, axis)
         tiles.append(FigureTile("bandwidth", number, unit, role, aside, drop=2))

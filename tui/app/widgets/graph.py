@@ -16,6 +16,7 @@ from tui.text.line import (
     FAINT,
     LABEL,
     TEXT,
+    VALUE,
     Line,
     Run,
     clip,
@@ -228,6 +229,15 @@ class Graph:
     repeated: int = 0  # number of first notes that tiles repeat; then the meter is repeated, too
     against: str = ""  # the figure of the overlay: "390k before"
     newest: Value = None  # what the figures of a running load add up to
+    split: tuple[tuple[str, str], ...] = ()  # name and figure of each of two directions
+
+    @property
+    def named_figures(self) -> list[Run]:
+        """The figures of two directions after their names; empty for a single one."""
+        runs: list[Run] = []
+        for (name, text), layer in zip(self.split, self.layers, strict=False):
+            runs += [("  " if runs else "", TEXT), (f"{name} ", layer.key), (text, VALUE)]
+        return runs
 
 
 class GraphPanel(Lines):
@@ -280,7 +290,10 @@ class GraphPanel(Lines):
         """
         graph = self.graph
         in_tiles = self.has_tiles and (len(graph.layers) == 1 or graph.repeated > 0)
-        figures: list[Run] = [] if in_tiles or not graph.figures else [(" ", TEXT), *graph.figures]
+        named = graph.named_figures
+        fits = width_of(graph.title) + width_of_runs(named) + 12 <= width
+        shown = named if named and fits else graph.figures
+        figures: list[Run] = [] if in_tiles or not shown else [(" ", TEXT), *shown]
         left: list[Run] = [(f" {graph.title} ", "title"), *figures, (" " if figures else "", TEXT)]
         against: list[Run] = [("─ ", BRIGHT), (graph.against, LABEL)] if graph.against else []
         parts = [*([run] for run in graph.axis.legend), [] if in_tiles else graph.aside, against]
@@ -489,6 +502,22 @@ class Pulse(Lines):
             ]
         return [Line.of(*clip(runs, width))]
 
+    def _two_trends(self, graph: Graph, width: int) -> Line | None:
+        """Return name, figure and trend of each of two directions, side by side; None if there
+        is no room.
+        """
+        leads = [f"{name} {text} " for name, text in graph.split]
+        columns = (width - sum(map(width_of, leads)) - 2) // 2
+        if len(leads) != 2 or columns < LEAST_TREND:
+            return None
+        marks: Symbols = "ascii" if self.symbols == "ascii" else "block"
+        runs: list[Run] = []
+        for (name, text), layer in zip(graph.split, graph.layers, strict=False):
+            values = spread_over(layer.values, layer.first_s, graph.axis, columns)
+            runs += [("  " if runs else "", TEXT), (f"{name} ", LABEL), (f"{text} ", VALUE)]
+            runs.append((spark(values, columns, marks, *_reach(values)), layer.key))
+        return Line.of(*runs)
+
     def _trend_line(self, width: int) -> Line | None:
         """Return the first graph's title, its trend and the range of that; None if figures or the
         overlay are shown, or there is no room.
@@ -497,20 +526,29 @@ class Pulse(Lines):
         columns = width - SCALE - LEGEND - 2  # those of a heat map in a frame
         if not self.brief or graph.against or not graph.layers or columns < LEAST_TREND:
             return None
+        if (two := self._two_trends(graph, width)) is not None:
+            return two
         values, axis = _summed(graph.layers, graph.axis, columns), graph.axis
         known = [value for value in values if value is not None]
         if not known:
             return None
         low, high = _range(graph.layers, graph.newest)
-        spare = max(0.0, LEAST_RANGE * sum(known) / len(known) - (high - low)) / 2
         marks: Symbols = "ascii" if self.symbols == "ascii" else "block"
-        strip = spark(values, columns, marks, low=max(0.0, low - spare), high=high + spare)
+        strip = spark(values, columns, marks, *_reach(values))
         runs: list[Run] = [(strip, graph.layers[0].key if len(graph.layers) == 1 else TEXT)]
         if axis.cursor_s is not None:
             runs = with_cell(runs, axis.column_of(axis.cursor_s, columns), ("│", ACCENT))
         title = SHORT.get(graph.title, graph.title).partition(" · ")[0]
         name: Run = (fit(title, SCALE) + " ", LABEL)
         return Line.of(name, *runs, (f"{range_text(low, high):>{LEGEND + 1}}", LABEL))
+
+
+def _reach(values: Sequence[Value]) -> tuple[float, float]:
+    """Return the scale of a trend: its range, at least a share of its mean."""
+    known = [value for value in values if value is not None] or [0.0]
+    low, high = min(known), max(known)
+    spare = max(0.0, LEAST_RANGE * sum(known) / len(known) - (high - low)) / 2
+    return max(0.0, low - spare), high + spare
 
 
 def _summed(layers: Sequence[Layer], axis: TimeAxis, columns: int) -> list[Value]:

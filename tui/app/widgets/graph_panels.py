@@ -21,7 +21,7 @@ from tui.app.widgets.lines import Lines
 from tui.metrics.buckets import CURVE_PERCENTILES
 from tui.metrics.registry import BOTH, METRICS, MIXED, Metric, direction, in_order
 from tui.metrics.series import HeatBins
-from tui.metrics.units import Parts, latency
+from tui.metrics.units import Few, Parts, latency
 from tui.text.heat import IMPORTANCE as DRAWN
 from tui.text.heat import LEGEND, MARKS, SCALE, HeatCells, Look, density_lines, heat_lines
 from tui.text.line import ACCENT, FAINT, LABEL, TEXT, VALUE, Line, Run, clip, padded, width_of
@@ -151,6 +151,8 @@ def rate_graph(subject: Subject, metric: Metric, axis: TimeAxis, ascii_only: boo
         for name, values in series.items()
     )
     figures = figures_of(subject, metric, series, axis, ascii_only)
+    values_now = values_of(subject, metric, series, axis) if len(series) > 1 else {}
+    split = tuple((subject.called(name), metric.text(value)) for name, value in values_now.items())
     aside = cursor_time(axis)
     if not aside and len(series) == 1 and subject.total.intervals():
         (values,) = series.values()
@@ -169,6 +171,7 @@ def rate_graph(subject: Subject, metric: Metric, axis: TimeAxis, ascii_only: boo
         empty=FIRST_SAMPLES,
         base=metric.base,
         newest=sum(each or 0.0 for each in now) if subject.total.intervals() else None,
+        split=split,
     )
 
 
@@ -228,17 +231,7 @@ def figures_of(
     """Return the figures at the cursor, otherwise the current ones; after the load its averages."""
     names = list(series)
     live, at = bool(subject.total.intervals()), axis.cursor_s
-    if at is not None:
-        values = {
-            name: (subject.dirs[name].values(metric.name, at, at + 1) or [None])[0]
-            for name in names
-        }
-    elif live:
-        values = {name: subject.dirs[name].now(metric.name) for name in names}
-    else:
-        values = {
-            name: average_of(subject, metric, name, values) for name, values in series.items()
-        }
+    values = values_of(subject, metric, series, axis)
     if not names:
         number, unit = metric.parts(None)
         return ((number, LABEL), (f" {unit}" if unit else "", LABEL))
@@ -253,6 +246,22 @@ def figures_of(
     return _two_figures(
         [(name, metric.parts(values[name])) for name in names], bool(metric.counted), letters
     )
+
+
+def values_of(
+    subject: Subject, metric: Metric, series: Mapping[str, Sequence[Value]], axis: TimeAxis
+) -> dict[str, Value]:
+    """Return each direction's value at the cursor, otherwise the current one; after the load its
+    average.
+    """
+    if (at := axis.cursor_s) is not None:
+        return {
+            name: (subject.dirs[name].values(metric.name, at, at + 1) or [None])[0]
+            for name in series
+        }
+    if subject.total.intervals():
+        return {name: subject.dirs[name].now(metric.name) for name in series}
+    return {name: average_of(subject, metric, name, values) for name, values in series.items()}
 
 
 def average_of(
@@ -480,7 +489,7 @@ class HeatPanel(Lines):
         legend: list[Run] = [(self.axis.cursor_text, VALUE)] if WHEN in told else []
         for shared in lines.values():
             mark = MARKS[max(shared, key=DRAWN.index)][self.symbols == "ascii"]
-            values = ", ".join(f"p{each:g} {latency(told[each])}" for each in shared)
+            values = ", ".join(f"p{each:g} {_latency_text(told[each])}" for each in shared)
             legend.append((f"{mark} {values}", LABEL))
         return legend
 
@@ -493,6 +502,11 @@ class HeatPanel(Lines):
             *self.axis.foot(columns),
             (after, FAINT),
         )
+
+
+def _latency_text(value: float) -> str:
+    """Return a latency, or that it is based on too few I/Os."""
+    return "too few I/Os" if isinstance(value, Few) else latency(value)
 
 
 def _fits(title: str, legend: Iterable[Run], room: int) -> bool:

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from tui.app.widgets.graph import merge_values, nice_ceiling
+from tui.app.widgets.graph import merge_values, meter, nice_ceiling
 from tui.journal.latencies import p99_of
 from tui.journal.views import NO_LATENCIES
 from tui.metrics import units
 from tui.metrics.facts import fact_text
 from tui.metrics.figures import LAG, HostSpread, share_text, spread_of, total_rates, within_text
 from tui.metrics.telemetry import metric_of
-from tui.metrics.units import UNKNOWN, bandwidth, iops, latency, plural
+from tui.metrics.units import UNKNOWN, bandwidth, iops, latency, plural, size
 from tui.model.hostfacts import HOST_FACTS
 from tui.text.line import LABEL, TEXT, Run, diverging, reach_of, width_of
 from tui.text.sparkline import Symbols, spark
@@ -274,13 +274,14 @@ class RowFigures:
 
     `job`: None for all jobs together. `direction`: whose latencies, empty for all together.
     `counted`: unit of the rate, empty if there are no figures per host. `called`: name of the
-    direction in titles.
+    direction in titles. `layout_bytes`: what each host writes before the load; 0 without a layout.
     """
 
     job: str | None = None
     direction: str = ""
     counted: str = "IOPS"
     called: str = ""
+    layout_bytes: float = 0.0
 
 
 class HostCells:
@@ -372,6 +373,8 @@ class HostCells:
         """Return all columns of the table."""
         if self.unmeasured:
             return self.fact_columns()
+        if self.shown.layout_bytes:
+            return self.layout_columns()
         counts = bool(self.shown.counted)
         return (
             Column("", self.mark, 1),
@@ -385,6 +388,30 @@ class HostCells:
                    role="read")] if counts else []),
             Column("state", lambda host: message_of(host, self.now, self.found, self.spread),
                 least=20, drop=1,
+                   order=lambda host: STATE_ORDER.index(state_text(host, self.now))),
+        )  # fmt: skip
+
+    def layout_columns(self) -> tuple[Column[HostView], ...]:
+        """Return how much of its test files each host has written, and how fast it writes."""
+        whole = size(self.shown.layout_bytes)
+
+        def written(host: HostView) -> float:
+            return float(self.figures(host).total.bytes)
+
+        def progress(host: HostView) -> list[Run]:
+            return meter(written(host) / self.shown.layout_bytes, self.trend_room, self.symbols)
+
+        return (
+            Column("", self.mark, 1),
+            Column("host", lambda host: host.name, self.longest_name, gap=1,
+                order=lambda host: host.name),
+            Column("written", lambda host: f"{size(written(host))} of {whole}",
+                2 * max(len(whole), 8) + 4, right=True, order=written, falling=True),
+            Column("rate", lambda host: bandwidth(self.rate(host, "bandwidth")), 10, right=True,
+                   order=lambda host: known(self.rate(host, "bandwidth")), falling=True),
+            *self.telemetry.columns(),
+            Column("", progress, least=10, most=80),
+            Column("state", lambda host: message_of(host, self.now, self.found, self.spread), 20,
                    order=lambda host: STATE_ORDER.index(state_text(host, self.now))),
         )  # fmt: skip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 RESORT_S = 5.0  # rows that swap places every second are unreadable
 LEAST_FOLDED = 3  # folding fewer saves no lines
 HEADING = 2  # its lines, if they fit
+BRIEF_COUNTS = 13  # cells beside the column titles
 LEAST_RUNS = 3  # least parts of the line for collapsed hosts: mark, count, median
 FOLD = "\0fold"  # cannot be a host name
 NOBODY = "\0nobody"
@@ -275,8 +276,7 @@ class HostTable(PickList["HostView"]):
                 rule(title, f"{counts}   {place} of {len(self.rows)}" if place else counts, width),
                 titles,
             ]
-        counted = Counter(map(cells.mark, self.hosts))
-        marks: list[Run] = [(f" {count}{mark}", role) for (mark, role), count in counted.items()]
+        marks = self._counts()
         at: Run = (f" {self.cursor_text}" if self.cursor_text else "", ACCENT)
         tail = [at, *marks, (f"  {place}/{len(self.rows)}" if place else "", LABEL)]
         room = width - width_of_runs(tail)
@@ -284,6 +284,13 @@ class HostTable(PickList["HostView"]):
             run for n, run in enumerate(titles.runs) if width_of_runs(titles.runs[: n + 1]) <= room
         ]
         return [Line.of(*padded(whole, room), *tail)]
+
+    def _counts(self) -> list[Run]:
+        """Return the number of hosts in each state in a few cells: ``8 running``, or by marks."""
+        if len(said := count_states(self.hosts, self.cells.now)) <= BRIEF_COUNTS:
+            return [(f" {said}", LABEL)]
+        counted = Counter(map(self.cells.mark, self.hosts))
+        return [(f" {count}{mark}", role) for (mark, role), count in counted.items()]
 
     def rooms(self, width: int) -> list[int]:
         """Return the widths of the columns."""
@@ -323,6 +330,15 @@ def is_wanted(host: HostView, wanted: str) -> bool:
     return host.name in named(wanted) if is_range(wanted) else wanted.lower() in host.name.lower()
 
 
+SERVER_VALUES: Mapping[str, Callable[[HostTelemetry], object]] = {
+    "CPU": lambda host: host.newest("cpu.busy") is not None,
+    "core": lambda host: host.newest("core.busy") is not None,
+    "busiest NIC": lambda host: host.busiest_link,
+    "disk": lambda host: host.busiest_disk,
+    "processes": lambda host: host.groups,
+}
+
+
 class ServerTable(PickList["HostTelemetry"]):
     """The table of servers; hidden if there are none."""
 
@@ -339,15 +355,12 @@ class ServerTable(PickList["HostTelemetry"]):
     ) -> None:
         self.thresholds = thresholds or {}
         self.groups_room = 0
+        self.titles_known: frozenset[str] = frozenset()  # columns with data, now or earlier
         super().__init__(self._columns(), lambda host: host.host, id=id)
         self.now = 0.0
 
     def _columns(self) -> tuple[Column[HostTelemetry], ...]:
-        return (
-            Column(
-                "", lambda host: ("●", "good" if age_role(host, self.now) == TEXT else LABEL), 1
-            ),
-            Column("server", lambda host: host.host, 12, gap=1),
+        columns: list[Column[HostTelemetry]] = [
             *(
                 Column(title, partial(self._percent, name), 5, right=True)
                 for title, name in (("CPU", "cpu.busy"), ("core", "core.busy"))
@@ -355,11 +368,29 @@ class ServerTable(PickList["HostTelemetry"]):
             Column("busiest NIC", self._link, least=14, most=22),
             Column("disk", self._disk, least=12, most=16),
             Column("processes", self._groups, least=10, drop=1),
+        ]
+        return (
+            Column(
+                "", lambda host: ("●", "good" if age_role(host, self.now) == TEXT else LABEL), 1
+            ),
+            Column("server", lambda host: host.host, 12, gap=1),
+            *(column for column in columns if column.title in self.titles_known),
+            *([] if "processes" in self.titles_known else [Column("", lambda _: "", least=0)]),
         )
+
+    def _see_columns(self, servers: Sequence[HostTelemetry]) -> None:
+        """Add columns that have data for the first time."""
+        known = {
+            title for title, value in SERVER_VALUES.items() if any(value(each) for each in servers)
+        }
+        if not known <= self.titles_known:
+            self.titles_known |= known
+            self.columns = self._columns()
 
     def show(self, servers: Sequence[HostTelemetry], now: float) -> None:
         """Show the servers as they are at run time `now`."""
         self.now = now
+        self._see_columns(servers)
         if [id(each) for each in servers] != [id(each) for each in self._given]:
             self.set_rows(servers)
         self.update_lines()

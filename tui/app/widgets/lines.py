@@ -41,9 +41,9 @@ from tui.text.line import (
 )
 
 _COMBINED = re.compile("[\u0300-\u036f\u200d\ufe0f]")
-FANCY = "─━│╭╮╰╯–…·µ▲▼▾▴›✓✗●○■↔←→┌┐└┘├┤┬┴┼┿•◆±≤≥‹"
+FANCY = "─━│╭╮╰╯–…·µ▲▼▾▴›✓✗●○■↔←→┌┐└┘├┤┬┴┼┿•◆±≤≥‹↑↓"
 # of an order + and -, as in htop: "hostv" reads like a word
-PLAIN = "-=|++++-~.u^v+->+x*o#-<>+++++++++|o*~<><"
+PLAIN = "-=|++++-~.u^v+->+x*o#-<>+++++++++|o*~<><^v"
 ASCII: dict[int, int | str] = dict(str.maketrans(FANCY, PLAIN))
 ASCII |= {0x2800 + dots: "#" if dots else " " for dots in range(256)}
 UPPER, LOWER = 0b00011011, 0b11100100  # dots of a braille character

@@ -225,6 +225,21 @@ class PickList(Lines, Generic[Row], can_focus=True):
         """Keep the cursor visible at the new size."""
         self.reveal()
 
+    @property
+    def heading_above(self) -> Heading | None:
+        """The heading of the first visible row, if it is out of sight; otherwise None."""
+        if self.top >= len(self.rows) or isinstance(self.rows[self.top], Heading):
+            return None
+        above = (row for row in reversed(self.rows[: self.top]) if isinstance(row, Heading))
+        return next(above, None)
+
+    @property
+    def wanted_width(self) -> int:
+        """Cells that the rows need, in a list whose columns fit their cells."""
+        columns = self._fitted or self.columns
+        rooms = [column.width or column.most for column in columns]
+        return sum(rooms) + sum(column.gap for column in columns[1:])
+
     # -- keys and mouse
 
     def action_move(self, unit: Unit, direction: int) -> None:
@@ -304,10 +319,16 @@ class PickList(Lines, Generic[Row], can_focus=True):
         return [self.titles(rooms)] if self.header else []
 
     def titles(self, rooms: Sequence[int]) -> Line:
-        """Return the column titles, with a mark on the one that the list is sorted by."""
-        if all(column.order is None for column in self.columns):
-            return head_line(self.columns, rooms)
+        """Return the column titles, with a mark on the one that the list is sorted by.
+
+        In a list that is not sorted, the heading of the first visible row replaces the first title
+        once it is out of sight.
+        """
         titled = [column for column in self.columns if column.title]
+        if all(column.order is None for column in self.columns):
+            above = self.heading_above
+            named = {titled[0]: (above.title, HEADING)} if titled and above is not None else {}
+            return head_line(self.columns, rooms, marked=named)
         given = next((column for column in titled if column.title == self.given_order), None)
         sorts = self.sort or (titled[0] if self.given_order is None else given)
         arrow = "▾▴"[self.reversed]

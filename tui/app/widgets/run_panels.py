@@ -13,7 +13,7 @@ from tui.app.terminal import actions
 from tui.app.widgets.graph import meter
 from tui.app.widgets.lines import Lines, Unit
 from tui.metrics.buckets import SHOWN_NAMES, index_to_value
-from tui.metrics.units import clock, latency, latency_fixed, share
+from tui.metrics.units import Few, clock, latency, latency_fixed, share
 from tui.text.line import (
     FAINT,
     LABEL,
@@ -359,7 +359,7 @@ class PercentileTable(Lines):
     def _row(
         self, row: PercentileRow, shape: str, columns: Sequence[tuple[str, str]], label: int
     ) -> Line:
-        cells = "".join(f"{latency_fixed(row.values.get(key)):>{CELL}}" for key, _ in columns)
+        cells = "".join(f"{_cell(row.values.get(key)):>{CELL}}" for key, _ in columns)
         room = NAMES if shape else label
         wide = self._name_width(room)
         runs: list[Run] = [
@@ -369,6 +369,11 @@ class PercentileTable(Lines):
         if shape:
             runs += [(shape, row.key if row.strong else f"{row.key}*60"), ("  ", TEXT)]
         return Line.of(*runs, (cells, TEXT if row.strong else LABEL))
+
+
+def _cell(value: float | None) -> str:
+    """Return a latency, or that it is based on too few I/Os."""
+    return "too few" if isinstance(value, Few) else latency_fixed(value)
 
 
 def span_of(shapes: Sequence[Counts]) -> tuple[int, int]:

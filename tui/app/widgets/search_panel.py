@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from tui.app.widgets.graph import meter
 from tui.app.widgets.lines import Lines
 from tui.record.cells import Cell
 from tui.record.matrix import MatrixTable, tables_of
 from tui.record.progress import MatrixProgress
 from tui.record.search import SearchView
 from tui.text.digits import ROWS, tile_lines
-from tui.text.line import FAINT, LABEL, TEXT, Line, Run, beside, clip
+from tui.text.line import FAINT, LABEL, TEXT, Line, Run, beside, clip, width_of_runs
 from tui.text.plot import LEAST_HEIGHT
 from tui.text.search import TITLES, limits_text
 from tui.text.sparkline import Symbols
@@ -21,17 +20,18 @@ from tui.view.live_points import (
     budget_text,
     found_line,
     is_running,
+    legend_runs,
     live_matrix_lines,
     now_lines,
     search_tiles,
 )
-from tui.view.live_wait import cells_text
+from tui.view.live_wait import points_text
 from tui.view.matrix import CURSOR, MatrixStyle, table_lines, title_of
 from tui.view.search import point_columns, point_rows
 from tui.view.search_chart import curve_chart, scaling_chart
 
-LEAST_METER, MOST_METER = 8, 30
-HEADS = 3  # lines above the curve
+LEAST_RULE = 2  # cells in a heading
+HEADS = ROWS + 3  # lines above the curve
 CURVE = 16  # lines of a curve that is easy to read
 BESIDE = 110  # columns from which the points are beside the curve
 TABLE = 52
@@ -67,7 +67,10 @@ class SearchPanel(Lines):
         """Return the lines that fit: with the curve if there is room, else the newest points."""
         if self.view is None:
             return []
-        heads = [self._heading(width), found_line(self.view, width), *now_lines(self.view, width)]
+        found = self._tiles(width) if height >= HEADS + LEAST_HEIGHT else []
+        now = now_lines(self.view, width, tiles=bool(found))
+        found = found or [found_line(self.view, width)]
+        heads = [self._heading(width), *found, *now]
         return [*heads, *self._evidence(width, height - len(heads))][:height]
 
     def _heading(self, width: int) -> Line:
@@ -76,16 +79,12 @@ class SearchPanel(Lines):
             return Line()
         record = view.record
         left: list[Run] = [("Search ", "title"), (f"{TITLES[record.kind]} ", LABEL)]
-        limits = f"{limits_text(record.limits)} " if record.limits else ""
+        limits = f"within {limits_text(record.limits)} " if record.limits else ""
         tail = budget_text(record)
         room = width - Line(tuple(left)).width - len(tail) - 1
-        if room - len(limits) >= LEAST_METER:  # otherwise the line below shows them
-            left, room = [*left, (limits, LABEL)], room - len(limits)
-        if room < LEAST_METER:
-            return Line.of(*clip([*left, (tail, LABEL)], width))
-        bar = min(MOST_METER, room)
-        gap = ("─" * (room - bar - 1) + " " if room > bar else "", "faint")
-        return Line.of(*left, gap, *meter(view.fraction, bar, self.symbols), (" " + tail, LABEL))
+        if room - len(limits) >= LEAST_RULE:  # otherwise the line below shows them
+            left, room = [*left, (limits, TEXT)], room - len(limits)
+        return Line.of(*clip([*left, ("─" * max(0, room), FAINT), (f" {tail}", LABEL)], width))
 
     def _evidence(self, width: int, room: int) -> list[Line]:
         """Return curve and points, side by side if both fit."""
@@ -100,20 +99,16 @@ class SearchPanel(Lines):
         if width >= BESIDE:
             chart = self._chart(width - TABLE - 3, room)
             points = newest(table, room)
-            points += self._tiles(room - len(points) - 1)
             return beside(chart, points, width - TABLE - 1) if chart else points
         rows = min(len(table), max(0, room - CURVE))
         rows = rows if rows > LEAST_ROWS else 0
         chart = self._chart(width, room - rows)
         return [*chart, *newest(table, rows if chart else room)]
 
-    def _tiles(self, room: int) -> list[Line]:
-        """Return the figures of the search in large digits, below an empty line.
-
-        Empty if they do not fit.
-        """
-        tiles = search_tiles(self.view) if self.view is not None and room > ROWS else []
-        return [Line(), *tile_lines(tiles, TABLE, self.symbols, WIDE)] if tiles else []
+    def _tiles(self, width: int) -> list[Line]:
+        """Return the figures of the search in large digits; empty without a capacity."""
+        tiles = search_tiles(self.view) if self.view is not None else []
+        return tile_lines(tiles, width, self.symbols, WIDE)
 
     def _chart(self, width: int, height: int) -> list[Line]:
         record = self.view.record if self.view is not None else None
@@ -144,7 +139,6 @@ def newest(table: list[Line], rows: int) -> list[Line]:
     return table if len(table) <= rows else [table[0], *table[len(table) - rows + 1 :]]
 
 
-LEAST_BAR, MOST_BAR = 8, 30
 SIDE_GAP, LEAST_SIDE = 4, 36  # gap before the panel beside a matrix, and its least width
 
 
@@ -201,34 +195,22 @@ class MatrixPanel(Lines):
         head = lines[:1] if len(lines) > room > least else []  # names of the axes stay visible
         room -= len(head)
         top = max(0, min(max(at - room // 2, len(head)), len(lines) - room))
-        return [self._heading(width), *self._with_side([*head, *lines[top : top + room]], width)][
-            :height
-        ]
+        rows = [*head, *lines[top : top + room]]
+        at = max((line.width for line in rows), default=0) + SIDE_GAP
+        has_side = width - at >= LEAST_SIDE  # notes, with the legend
+        said = live_matrix_lines(self.tables, width - at, len(rows)) if has_side else []
+        rows = beside(rows, said, at) if said else rows
+        return [self._heading(width, legend=not said), *rows][:height]
 
-    def _with_side(self, lines: list[Line], width: int) -> list[Line]:
-        """Return the rows with notes on their right, if they fit."""
-        at = max((line.width for line in lines), default=0) + SIDE_GAP
-        said = (
-            live_matrix_lines(self.tables, width - at, len(lines))
-            if width - at >= LEAST_SIDE
-            else []
-        )
-        return beside(lines, said, at) if said else lines
+    def _heading(self, width: int, *, legend: bool) -> Line:
+        """Return the title, and how many points are done; step and time are in the header.
 
-    def _heading(self, width: int) -> Line:
-        left: list[Run] = [("Matrix ", "title"), (self.title, LABEL), (" ", TEXT)]
-        tail = self._tail()
-        room = width - Line(tuple(left)).width - len(tail) - 1
-        if room < LEAST_BAR or self.progress is None:
-            return Line.of(*clip([*left, (tail, LABEL)], width))
-        bar = min(MOST_BAR, room)
-        gap = ("─" * (room - bar - 1) + " " if room > bar else "", FAINT)
-        return Line.of(
-            *left, gap, *meter(self.progress.fraction, bar, self.symbols), (" " + tail, LABEL)
-        )
-
-    def _tail(self) -> str:
-        progress = self.progress
-        if progress is None:
-            return ""
-        return cells_text(progress)
+        `legend`: with the meaning of the marks, if it fits.
+        """
+        left: list[Run] = [("Matrix ", "title"), (f"{self.title} ", LABEL)]
+        tail = points_text(self.progress) if self.progress is not None else ""
+        marks = [(" ", TEXT), *legend_runs(self.tables), (" ", TEXT)] if legend else []
+        room = width - width_of_runs(left) - len(tail) - 1
+        if width_of_runs(marks) <= room - LEAST_RULE:
+            left, room = [*left, *marks], room - width_of_runs(marks)
+        return Line.of(*clip([*left, ("─" * max(0, room), FAINT), (f" {tail}", LABEL)], width))

@@ -24,6 +24,7 @@ from tui.view.plan_steps import (
 
 FILES_SHOWN = 4
 INDENT = 11  # of the values
+WIDTH = 100  # most cells of a table
 
 
 def review_text(plan: Plan, ahead: LayoutAhead = NOTHING_KNOWN) -> str:
@@ -83,6 +84,11 @@ def _part_text(part: PlanPart) -> str:
 
 
 def _axis_lines(part: PlanPart, indent: str) -> Iterator[str]:
+    if (table := part.marks(WIDTH - len(indent))) is not None:
+        yield f"{indent}{table.heading()}"
+        for label, cells in table.rows("x", "."):
+            yield f"{indent}{label}{''.join(text for text, _ in cells)}"
+        return
     rows = grid_rows(part)
     width = max((len(label) for label, _ in rows), default=0)
     yield from (f"{indent}{label:<{width}}  {values}" for label, values in rows)

@@ -27,7 +27,7 @@ TERMS = (
         PATTERNS),
     JobTerm("rwmixread", "number", "", "Percentage of reads if rw is randrw or rw; default 70",
         "mix, % reads"),
-    JobTerm("bs", "size", "", "Size of each I/O; 4k for random I/O, 1M for sequential",
+    JobTerm("bs", "size", "", "Default: 4k if random, 1M if sequential",
         "block size"),
     JobTerm("numjobs", "count", "8", "Jobs on each host, each with its own file", "jobs"),
     JobTerm("iodepth", "count", "16", "I/Os in flight per job; 1 with psync",
@@ -39,7 +39,7 @@ TERMS = (
     JobTerm("ramp_time", "duration", "5s", "Load before the measured time; 0: none", "ramp"),
     JobTerm("direct", "flag", "yes", "yes or no: bypass the page cache (O_DIRECT)", "direct I/O",
         ("yes", "no")),
-    JobTerm("directory", "directory", "", "Directory on the hosts for the test files", "directory"),
+    JobTerm("directory", "directory", "", "Where the hosts write the test files", "directory"),
     JobTerm("filename", "path", "", "File or block device, instead of a directory",
         "file, device"),
 )  # fmt: skip
