@@ -374,6 +374,8 @@ def _list_lines(table: MatrixTable, width: int, look: MatrixStyle) -> Iterator[L
 
         at = len(columns) - 1
         columns.insert(at, Column("", bar, least=LEAST_BAR, most=MOST_BAR, drop=20))
+    if not table.axes and not any(_note(table, _only(row))[0] for row in table.rows):
+        columns.pop()  # the note: its room is for figures
     rooms = widths(columns, width)
     yield head_line(columns, rooms)
     for row in table.rows:
