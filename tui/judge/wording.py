@@ -123,14 +123,16 @@ def worded(told: CodedText | Clause | str) -> str:
 
 
 def bottleneck_text(bottleneck: BottleneckRecord, hosts: int) -> str:
-    """Return the text of a bottleneck, with ``all 6 hosts`` for the names of all `hosts` of a run
-    if some of them would be left out.
+    """Return the text of a bottleneck, with ``on all 6 hosts`` in place of the names of all `hosts`
+    of a run if some of them would be left out.
     """
     text = worded(bottleneck.text)
     operands = {} if isinstance(bottleneck.text, str) else bottleneck.text.operands
     names = [each[0] for each in operands.get("hosts", ()) if isinstance(each, list | tuple)]
     named = names_of(names) if len(names) == hosts else ""
-    return text if named in ("", ", ".join(names)) else text.replace(named, f"all {hosts} hosts", 1)
+    if named in ("", ", ".join(names)):
+        return text
+    return text.replace(f": {named}", f" on all {hosts} hosts", 1)
 
 
 def proof_text(proof: ProofRecord) -> str:
