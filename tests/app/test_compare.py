@@ -119,7 +119,7 @@ async def test_a_run_in_which_nothing_was_measured_is_not_marked_nor_compared(
     failed = RunMaker(tmp_path / "runs" / run_id, newest.hosts, utc="2026-11-21T10:15:30.000000Z")
     write_record(failed.begin().finish("failed", "no space", broken=failed.hosts).run_dir)
     async with stage(newest, step="runs") as (app, pilot):
-        assert "failed" in rows(app)[0]
+        assert "FAILED" in rows(app)[0]
         await pilot.press("space")
         await app.settle(pilot)
         assert app.told == [f"nothing was measured in {run_id}: it cannot be compared"]
