@@ -185,7 +185,10 @@ def matrix_lines(matrix: Matrix, width: int, chart_height: int) -> list[Line]:
 
 def table_part(matrix: Matrix, table: MatrixTable, width: int) -> list[Line]:
     """Return a table, a line on the cell under the cursor, and the best points or the knees."""
-    lines = table_lines(table, width, MatrixStyle(cursor=matrix.cursor))
+    # a narrow screen has no line to spare for the name of the axis alone
+    plain = not (table.repeated or table.scaling) and all(cell.fit for cell in table.cells)
+    details = width >= NARROW or not (table.is_grid and plain)
+    lines = table_lines(table, width, MatrixStyle(details, matrix.cursor))
     if table is matrix.table and table.axes:  # a row of a suite shows all of it
         lines.append(Line.of(*cell_runs(matrix.cell, table, width)))
     if bests := best_lines(table, width):
