@@ -173,7 +173,7 @@ def matrix_lines(matrix: Matrix, width: int, chart_height: int) -> list[Line]:
         if here and is_broad:
             lines += table_and_chart(matrix, table, width, chart_height)
         else:
-            lines += table_part(matrix, table, width)
+            lines += table_part(matrix, table, width, brief=width < NARROW)
     bests = [table for table in matrix.tables if best_rows(table)]
     notes = [Line.of(*clip([(text, LABEL)], width)) for text in table_notes(matrix.tables, bests)]
     lines += [Line(), *notes] if notes else []
@@ -183,12 +183,18 @@ def matrix_lines(matrix: Matrix, width: int, chart_height: int) -> list[Line]:
     return [*lines, *([Line(), rule("Chart", "", width), *chart] if chart else [])]
 
 
-def table_part(matrix: Matrix, table: MatrixTable, width: int) -> list[Line]:
-    """Return a table, a line on the cell under the cursor, and the best points or the knees."""
-    # a narrow screen has no line to spare for the name of the axis alone
-    plain = not (table.repeated or table.scaling) and all(cell.fit for cell in table.cells)
-    details = width >= NARROW or not (table.is_grid and plain)
-    lines = table_lines(table, width, MatrixStyle(details, matrix.cursor))
+def table_part(
+    matrix: Matrix, table: MatrixTable, width: int, *, brief: bool = False
+) -> list[Line]:
+    """Return a table, a line on the cell under the cursor, and the best points or the knees.
+
+    `brief`: the names of both axes share a line, if that saves one.
+    """
+    lines = table_lines(table, width, MatrixStyle(cursor=matrix.cursor))
+    has_details = table.repeated or table.scaling or not all(cell.fit for cell in table.cells)
+    if brief and table.is_grid and not has_details:
+        brief_lines = table_lines(table, width, MatrixStyle(False, matrix.cursor))
+        lines = min(lines, brief_lines, key=len)
     if table is matrix.table and table.axes:  # a row of a suite shows all of it
         lines.append(Line.of(*cell_runs(matrix.cell, table, width)))
     if bests := best_lines(table, width):
