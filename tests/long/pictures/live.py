@@ -95,7 +95,10 @@ def waiting(home: Path) -> RunMaker:
 
 def limited(home: Path) -> RunMaker:
     """Clients without CPU, one of another kernel, with servers beside them."""
-    maker = scenes.begun(home, 6, busy=test_live_judged.BUSY)
+    # what I/Os of 4 KiB move over the links
+    busy = test_live_judged.BUSY | {"nic.ens1f0.rx": 1.06e8, "nic.ens1f0.tx": 4.1e6}
+    storage = test_live_judged.SERVER | {"nic.bond0.rx": 1.2e7, "nic.bond0.tx": 3.1e8}
+    maker = scenes.begun(home, 6, busy=busy)
     for host in maker.hosts:
         maker.add(HostFactsCollected(t=1.2, host=host, facts={"nics": test_live_judged.nics(9000)}))
     maker.add(
@@ -103,10 +106,10 @@ def limited(home: Path) -> RunMaker:
     )
     servers = ("osd-1", "osd-2")
     for server in servers:
-        maker.look_at(server, test_live_judged.SERVER, server=True)
+        maker.look_at(server, storage, server=True)
     for host in maker.hosts:
         spread = maker.chance.uniform(0.96, 1.0)
-        maker.look_at(host, {key: value * spread for key, value in test_live_judged.BUSY.items()})
+        maker.look_at(host, {key: value * spread for key, value in busy.items()})
     for _ in range(SECONDS):
         maker.measure(1)
         maker.add(*(maker.telemetry(server, maker.t) for server in servers))
