@@ -67,7 +67,7 @@ async def test_finished_cells_have_their_figure_and_others_their_state(tmp_path:
 async def test_the_heading_says_how_far_all_steps_are_and_what_is_left(tmp_path: Path) -> None:
     async with stage(half_way(tmp_path)) as (app, _):
         heading = matrix_text(app)[0]
-        assert "Matrix read IOPS" in heading and heading.endswith("11/20 points done")
+        assert "Matrix read IOPS" in heading and heading.endswith("11/20 points")
         header = app.text_of("#live-header")
         # 9 steps of 20 s and what is around them
         assert "step 12/20" in header and " 3:" in header and "left" in header

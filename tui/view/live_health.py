@@ -85,12 +85,12 @@ NEVER_STEADY = _unknown("too short to judge steadiness", "too short for steadine
 UNKNOWN: Run = ("bottleneck unknown", LABEL)
 WITH_MPI = HealthText(
     [
-        ("limited by  ", LABEL),
+        ("bottleneck  ", LABEL),
         ("not judged", TEXT),
         (": MPI ranks keep a core busy even while they wait", LABEL),
     ],
-    [("limited by ", LABEL), ("not judged (MPI)", TEXT)],
-    [("limited by ", LABEL), ("not judged (MPI)", TEXT)],
+    [("bottleneck ", LABEL), ("not judged (MPI)", TEXT)],
+    [("bottleneck ", LABEL), ("not judged (MPI)", TEXT)],
 )
 
 

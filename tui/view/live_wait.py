@@ -25,16 +25,11 @@ NOT_CHECKED = (*NOT_CONNECTED, "connected", "checking")
 FIRST_SAMPLES = "no samples yet"
 
 
-Bar = tuple[str, float, str]
-"""Label, length from 0 to 1, and figure of a bar."""
 ROUND_UP_S = 0.999  # rounded up: 0 only at the end
 
 
 class Waiting(Struct, frozen=True):
-    """What a run waits for: amount done, its unit, the total, and lines with further facts.
-
-    `bars`: the progress of each host, the slowest first.
-    """
+    """What a run waits for: amount done, its unit, the total, and lines with further facts."""
 
     title: str
     number: str = ""
@@ -43,7 +38,6 @@ class Waiting(Struct, frozen=True):
     fraction: float | None = None
     lines: tuple[str, ...] = ()
     tiles: tuple[FigureTile, ...] = ()
-    bars: tuple[Bar, ...] = ()
     repeated: int = 0  # number of first lines that repeat what the tiles show
 
     @property
@@ -145,18 +139,7 @@ def _layout(state: RunState, plan: Plan | None, hosts: list[HostView]) -> Waitin
         progress.fraction,
         lines,
         tuple(tiles),
-        _bars(hosts, total),
         repeated=2,
-    )
-
-
-def _bars(hosts: list[HostView], total: int | None) -> tuple[Bar, ...]:
-    """Return the progress of each host, relative to an even share of the total."""
-    written = sorted((host.total.bytes, host.name) for host in hosts)
-    if not total or len(written) < 2:
-        return ()
-    return tuple(
-        (name, min(1.0, done * len(written) / total), size(done)) for done, name in written
     )
 
 

@@ -95,8 +95,8 @@ def pace_text(plan: Plan, ahead: LayoutAhead) -> str:
         return ""
     if ahead.bytes_per_s is None:
         return NO_RATE if ahead.searched else ""
-    takes = "at" if writing_s(plan, ahead) is not None else "takes under 10 s at"
-    return f"writing {takes} {units.bandwidth(ahead.bytes_per_s)}, as on {ahead.when[:10]}"
+    takes = "" if writing_s(plan, ahead) is not None else "writing takes under 10 s "
+    return f"{takes}at {units.bandwidth(ahead.bytes_per_s)}, as on {ahead.when[:10]}"
 
 
 def layout_texts(plan: Plan, ahead: LayoutAhead) -> tuple[str, str]:

@@ -438,7 +438,7 @@ class RunPanels:
             self.screen.size.width - 2 - width_of(now[0]),
             lines=lines,
         )
-        if not told and self.look.waiting is not None and self.look.waiting.tiles:
+        if not told and self.look.waiting is not None and self.rooms.says_layout:
             more = self.look.waiting.lines[self.look.waiting.repeated :]  # tiles have the rest
             told = [Line.of(("  ·  ".join(more), TEXT))] if more else []
         self.screen.query_one("#live-health", Banner).show(

@@ -249,8 +249,9 @@ class PanelRooms:
         hosts = least if self.screen.table.outlasted else hosts
         if self.screen.has_class("-matrix"):  # it uses their lines
             room, hosts, least = room + HEADS, 0, 0
-        table_shows_all = self.screen.table.view == "all" or self.screen.table.sort is not None
-        wanted = Shown(hosts, least, graphs, heat, every=table_shows_all)
+        shows_all = self.screen.table.view == "all" or self.screen.table.sort is not None
+        shows_all = shows_all or self.screen.feed.state.phase == "layout"  # charts tell less
+        wanted = Shown(hosts, least, graphs, heat, every=shows_all)
         shared = partial(rooms_of, shown=wanted, roomy=roomy)
         tiles = graphs and bool(self.screen.query_one(FigureTiles).tiles)
         fits = partial(with_tiles_if, tiles, shared=shared, least_hosts=least)
@@ -309,7 +310,7 @@ class PanelRooms:
         """
         if not self.compares_hosts or self.look.is_prepared or self.screen.size.width < LEAST_STRIP:
             # during layout, tiles, health line and hosts say what the first graph says
-            laid_out = tiles and self.screen.feed.state.phase == "layout"
+            laid_out = tiles and self.says_layout
             return {"strip", "iops"} if laid_out else {"strip"}
         graphs = {*GRAPH_PANELS} - away
         if self.screen.size.width >= BROAD or len(graphs) < len(RATES):
@@ -317,6 +318,12 @@ class PanelRooms:
         if len(graphs) > len(RATES):
             return {"strip"}
         return {"bandwidth", "latency"} if tiles else set()
+
+    @property
+    def says_layout(self) -> bool:
+        """Whether there is room to say in a line how far a layout under way is, without a panel."""
+        laid_out = self.screen.feed.state.phase == "layout"
+        return laid_out and self.screen.size.height >= ROOMY_LINES
 
     @property
     def compares_hosts(self) -> bool:

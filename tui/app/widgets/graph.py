@@ -183,7 +183,6 @@ def joined(cells: Iterable[Run]) -> tuple[Run, ...]:
 NO_AXIS = TimeAxis(0, 60)
 ROUND_FRAME = "╭╮╰╯─│"
 ASCII_FRAME = "++++-|"
-LEAST_BAR = 8
 LEAST_ROWS = 2  # between the frame's lines
 ROOMY_COLUMNS = 40  # of a graph whose scale says its unit
 
@@ -224,8 +223,6 @@ class Graph:
     axis: TimeAxis = NO_AXIS
     meter: float | None = None  # a full-width bar under the figure, 0..1
     notes: tuple[tuple[Run, ...], ...] = field(default=())  # lines instead of an area
-    # below the notes: name, length from 0 to 1, figure
-    bars: tuple[tuple[str, float, str], ...] = ()
     repeated: int = 0  # number of first notes that tiles repeat; then the meter is repeated, too
     against: str = ""  # the figure of the overlay: "390k before"
     newest: Value = None  # what the figures of a running load add up to
@@ -360,27 +357,13 @@ class GraphPanel(Lines):
         lines: list[tuple[Run, ...]] = list(graph.notes[repeats:])
         if graph.meter is not None and not repeats:
             lines.insert(0, tuple(meter(graph.meter, inner, self.symbols)))
-        lines = [*lines, *self._bars(inner, rows - len(lines) - 1)][:rows]
+        lines = lines[:rows]
         room = rows - len(lines)
         if not graph.layers or room <= 0:
             blank: tuple[Run, ...] = ()
             text: tuple[Run, ...] = ((fit(graph.empty, inner), LABEL),)
             return [*lines, *([text] if graph.empty else []), *[blank] * rows][:rows]
         return [*lines, *self._areas(inner, room, top)]
-
-    def _bars(self, inner: int, rows: int) -> list[tuple[Run, ...]]:
-        """Return as many bars as fit, below an empty line."""
-        shown = self.graph.bars[: max(0, rows)]
-        name = max((width_of(text) for text, _, _ in shown), default=0)
-        figure = max((width_of(said) for _, _, said in shown), default=0)
-        room = inner - name - figure - 2
-        if not shown or room < LEAST_BAR:
-            return []
-        lines: list[tuple[Run, ...]] = [()]
-        for text, length, said in shown:
-            bar = meter(length, room, self.symbols)
-            lines.append(((fit(text, name + 1), LABEL), *bar, (f" {said:>{figure}}", TEXT)))
-        return lines
 
     def _areas(self, inner: int, rows: int, top: float) -> list[tuple[Run, ...]]:
         if len(self.graph.layers) == 1:

@@ -138,7 +138,6 @@ def wait_graph(waiting: Waiting) -> Graph:
         aside=aside,
         meter=waiting.fraction,
         notes=notes,
-        bars=waiting.bars,
         repeated=waiting.repeated if waiting.tiles else 0,
     )
 

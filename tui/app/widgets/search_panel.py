@@ -209,6 +209,7 @@ class MatrixPanel(Lines):
         """
         left: list[Run] = [("Matrix ", "title"), (f"{self.title} ", LABEL)]
         tail = points_text(self.progress) if self.progress is not None else ""
+        tail = tail.removesuffix(" done")  # leaves room for the legend at 80 columns
         marks = [(" ", TEXT), *legend_runs(self.tables), (" ", TEXT)] if legend else []
         room = width - width_of_runs(left) - len(tail) - 1
         if width_of_runs(marks) <= room - LEAST_RULE:
