@@ -62,7 +62,7 @@ BUSY = {
     "core.number": 3.0,
     "gen.cpu": 240.0,
 }
-BUSY |= {"gen.thread": 55.0, "gen.procs": 4.0, "nic.eth0.rx": 1.03e8, "nic.eth0.tx": 4.1e6}
+BUSY |= {"gen.thread": 55.0, "gen.procs": 193.0, "nic.eth0.rx": 1.03e8, "nic.eth0.tx": 4.1e6}
 NIC: dict[str, str | int | float | bool | None] = {
     "name": "eth0",
     "kind": "physical",
@@ -70,6 +70,7 @@ NIC: dict[str, str | int | float | bool | None] = {
     "mtu": 9000,
 }
 NIC |= {"speed_mbit": 100_000, "driver": "mlx5_core"}
+COUNTED = ("gen.procs", "core.number")  # the same on all hosts and in all seconds
 WITH_THE_LOAD = ("nic.", "gen.cpu", "cpu.busy")
 
 
@@ -124,7 +125,7 @@ class Scene(RunMaker):
             value
             and value
             * (share if name.startswith(WITH_THE_LOAD) else 1.0)
-            * self.chance.gauss(1, 0.02)
+            * (self.chance.gauss(1, 0.02) ** (name not in COUNTED))
             for name, value in zip(self.looked_at[host], found.values, strict=True)
         ]
         whole = [
@@ -187,7 +188,11 @@ def begun(
     maker.pace = {host: maker.chance.gauss(1.0, 0.008) for host in maker.hosts}
     for host in maker.hosts:
         maker.look_at(
-            host, {key: value * maker.chance.uniform(0.9, 1.1) for key, value in busy.items()}
+            host,
+            {
+                key: value * maker.chance.uniform(0.9, 1.1) ** (key not in COUNTED)
+                for key, value in busy.items()
+            },
         )
     return maker
 
