@@ -104,7 +104,7 @@ def main() -> int:
         wait_until(lambda: (run_dir / "run.json").exists(), "the end of the search")
         for name, size in SIZES.items():
             asyncio.run(
-                take(home, folder / f"search-result{name}.svg", size, ("6", "enter"), "COMPLETE")
+                take(home, folder / f"search-result{name}.svg", size, ("6", "enter"), "budget used")
             )
     return 0
 
