@@ -19,7 +19,7 @@ from tui.app.services.launching import sample_plan
 from tui.app.services.outside_editor import edit_outside
 from tui.app.widgets.form import FilterInput
 from tui.app.widgets.lines import Builder, TextPane
-from tui.app.widgets.picklist import PickList
+from tui.app.widgets.picklist import PickList, wanted_width
 from tui.model.problem import BenchtuiError
 from tui.text.line import LABEL, TEXT, Line, Run, folded
 from tui.view.plan import writes_at_all
@@ -139,15 +139,8 @@ class ProfilesScreen(FilteredScreen):
         self.picklist.set_rows([*top, *profile_text.rows(self.shown, search)])
         found = f"{len(self.shown)} of " if search else ""
         self.picklist.border_subtitle = f"{found}{len(self.entries)} profiles"
-        self.fit_width()
+        fit_width(self)
         self.show_details()
-
-    def fit_width(self) -> None:
-        """Leave the width that a few matches do not need to the details."""
-        usual = NARROW_SIDE if self.has_class("-narrow") else WIDE_SIDE
-        few = bool(self.filter.value and self.shown) and not self.picklist.scrolls
-        wanted = max(LEAST_SIDE, self.picklist.wanted_width + FRAME)
-        self.query_one("#profiles-side").styles.width = min(wanted, usual) if few else None
 
     def show_details(self) -> None:
         """Show the profile under the cursor, or on a heading its family.
@@ -332,6 +325,14 @@ class ProfilesScreen(FilteredScreen):
             entry = self.current
             self.load_profiles(profile_text.key_of(entry) if entry else None)
         self._stamps = found
+
+
+def fit_width(screen: ProfilesScreen) -> None:
+    """Leave the width that a few matches do not need to the details."""
+    usual = NARROW_SIDE if screen.has_class("-narrow") else WIDE_SIDE
+    few = bool(screen.filter.value and screen.shown) and not screen.picklist.scrolls
+    wanted = max(LEAST_SIDE, wanted_width(screen.picklist) + FRAME)
+    screen.query_one("#profiles-side").styles.width = min(wanted, usual) if few else None
 
 
 def planned(plan: Plan, width: int) -> list[tuple[str, list[Run]]]:

@@ -100,7 +100,8 @@ class PickList(Lines, Generic[Row], can_focus=True):
         # of the row under the cursor, None when there are no rows
         self.cursor_key: str | None = None
         self._was_moved = False
-        self._fitted: tuple[Column[Row], ...] = ()
+        # of the rows given, if the columns fit their cells
+        self.fitted_columns: tuple[Column[Row], ...] = ()
         self.awaits = False  # cells still arrive: declared widths are kept
         # title of the column that given rows are ordered by; None: the first one, empty: none
         self.given_order: str | None = None
@@ -121,7 +122,7 @@ class PickList(Lines, Generic[Row], can_focus=True):
         if self.fits:
             measured = [row for row in self._given if not isinstance(row, Heading)]
             known = len(measured) <= MEASURED_ROWS and not self.awaits
-            self._fitted = fitted(self.columns, measured[:MEASURED_ROWS], all_rows=known)
+            self.fitted_columns = fitted(self.columns, measured[:MEASURED_ROWS], all_rows=known)
         self.put_in_order()
         self.update_lines()
 
@@ -225,21 +226,6 @@ class PickList(Lines, Generic[Row], can_focus=True):
         """Keep the cursor visible at the new size."""
         self.reveal()
 
-    @property
-    def heading_above(self) -> Heading | None:
-        """The heading of the first visible row, if it is out of sight; otherwise None."""
-        if self.top >= len(self.rows) or isinstance(self.rows[self.top], Heading):
-            return None
-        above = (row for row in reversed(self.rows[: self.top]) if isinstance(row, Heading))
-        return next(above, None)
-
-    @property
-    def wanted_width(self) -> int:
-        """Cells that the rows need, in a list whose columns fit their cells."""
-        columns = self._fitted or self.columns
-        rooms = [column.width or column.most for column in columns]
-        return sum(rooms) + sum(column.gap for column in columns[1:])
-
     # -- keys and mouse
 
     def action_move(self, unit: Unit, direction: int) -> None:
@@ -291,7 +277,7 @@ class PickList(Lines, Generic[Row], can_focus=True):
 
         The column that the list is sorted by is never dropped.
         """
-        columns = list(self._fitted or self.columns)
+        columns = list(self.fitted_columns or self.columns)
         if self.sort in self.columns:
             by = self.columns.index(self.sort)
             columns[by] = replace(columns[by], drop=0)
@@ -326,7 +312,7 @@ class PickList(Lines, Generic[Row], can_focus=True):
         """
         titled = [column for column in self.columns if column.title]
         if all(column.order is None for column in self.columns):
-            above = self.heading_above
+            above = heading_above(self.rows, self.top)
             named = {titled[0]: (above.title, HEADING)} if titled and above is not None else {}
             return head_line(self.columns, rooms, marked=named)
         given = next((column for column in titled if column.title == self.given_order), None)
@@ -352,6 +338,21 @@ def marked(text: str, role: str, places: Collection[int]) -> list[Run]:
     if not places:
         return [(text, role)]
     return [(letter, ACCENT if at in places else role) for at, letter in enumerate(text)]
+
+
+def heading_above(rows: Sequence[object | Heading], top: int) -> Heading | None:
+    """Return the heading of the row `top`, if it is above that row; otherwise None."""
+    if top >= len(rows) or isinstance(rows[top], Heading):
+        return None
+    above = (row for row in reversed(rows[:top]) if isinstance(row, Heading))
+    return next(above, None)
+
+
+def wanted_width(picklist: PickList[Any]) -> int:
+    """Return the cells that the rows need, in a list whose columns fit their cells."""
+    columns = picklist.fitted_columns or picklist.columns
+    rooms = [column.width or column.most for column in columns]
+    return sum(rooms) + sum(column.gap for column in columns[1:])
 
 
 def share_height(picklist: PickList[Any], room: int, others: int) -> None:
