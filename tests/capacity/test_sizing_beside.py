@@ -82,11 +82,11 @@ def test_two_runs_over_hosts_are_compared_with_the_most_hosts_that_both_have(
 ) -> None:
     found = compare([linear], [contended])
     assert found.search is not None
-    assert (found.word, found.search.figure) == ("worse", "IOPS at 4 hosts")
+    assert (found.word, found.search.figure) == ("inconclusive", "IOPS at 4 hosts")
     assert found.search.ratio.value == pytest.approx(22_500 / 32_143, rel=1e-3)
     assert [each.hosts for each in found.search.hosts] == [1, 2, 4]
     text = " ".join("\n".join(plain_lines(comparison_lines(found, 100))).split())
-    assert "B is worse: its IOPS at 4 hosts are 30 % lower than A's (95 %: " in text
+    assert "Inconclusive: B's IOPS at 4 hosts are 30 % lower than A's (95 %: " in text
     assert "contention: 0.04 (0.031 to 0.042) → 0.2 (" in text
     assert "intervals do not overlap" in text
     assert "4 32.1k 22.5k -30.0 %" in text

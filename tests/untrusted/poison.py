@@ -10,7 +10,16 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 from tui.model.plain_data import MultiLine
 
@@ -119,6 +128,9 @@ def _tag(kind: Any) -> Any:
 
 def _fields(kind: Any) -> Iterator[tuple[str, str, Any]]:
     hints = get_type_hints(kind, include_extras=True)
+    if is_typeddict(kind):
+        yield from ((name, name, hint) for name, hint in hints.items())
+        return
     if hasattr(kind, "__struct_fields__"):
         yield from ((name, name, hints[name]) for name in kind.__struct_fields__)
         return
@@ -147,7 +159,8 @@ def _holds_record(hint: Any) -> bool:
     kind = _without_notes(hint)
     if get_args(kind):
         return any(map(_holds_record, get_args(kind)))
-    return hasattr(kind, "__struct_fields__") or hasattr(kind, "__pydantic_fields__")
+    fields = ("__struct_fields__", "__pydantic_fields__")
+    return is_typeddict(kind) or any(hasattr(kind, each) for each in fields)
 
 
 def _holds_text(hint: Any) -> bool:

@@ -138,7 +138,7 @@ def _of_union(members: tuple[Any, ...]) -> Cleaner | None:
 def _class_of(kind: Any) -> Any:
     if get_origin(kind) is Annotated:
         return _class_of(get_args(kind)[0])
-    return get_origin(kind) or kind
+    return dict if is_typeddict(kind) else get_origin(kind) or kind
 
 
 def _of_many(origin: type, args: tuple[Any, ...]) -> Cleaner | None:
