@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, ClassVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.segment import Segment
 from textual import events, on
@@ -157,6 +158,15 @@ class Field(Vertical):
         self.call_after_refresh(self.show_whole)
 
     @property
+    def edited(self) -> FieldSpec:
+        """The declaration of a field with this text."""
+        return replace(self.spec, value=self.value)
+
+    def is_edited_in(self, others: Iterable[Field]) -> bool:
+        """Return whether the field has the focus, and one of the others is equal to it."""
+        return self.has_focus_within and any(each.spec == self.edited for each in others)
+
+    @property
     def value(self) -> str:
         """The text as typed."""
         boxes = self.query(TextInput)  # none before the field is composed
@@ -213,13 +223,22 @@ class Form(VerticalScroll, can_focus=False):
         self.last = ""  # the field that had the focus last
 
     async def set_fields(self, specs: Iterable[FieldSpec]) -> None:
-        """Replace all fields."""
+        """Replace all fields, except for an unchanged one with the focus: keys pressed meanwhile
+        reach it.
+        """
         fields = [Field(spec, self.mark, self.cut) for spec in specs]
-        await self.remove_children()
-        await self.mount_all(fields)
+        kept = next((each for each in self.fields if each.is_edited_in(fields)), None)
+        await self.remove_children([each for each in self.fields if each is not kept])
+        if kept is None:
+            await self.mount_all(fields)
+        else:
+            at = next(i for i, each in enumerate(fields) if each.spec == kept.edited)
+            fields[at] = kept
+            await self.mount_all(fields[:at], before=kept)
+            await self.mount_all(fields[at + 1 :], after=kept)
         for field in fields:
             if field.is_attached and field.children:  # the screen may be gone by now
-                field.show_state(self.check(field.spec.name, field.spec.value))
+                field.show_state(self.check(field.spec.name, field.value))
         self.count_changes()
 
     def count_changes(self) -> None:
