@@ -54,11 +54,10 @@ class Moot(StrEnum):
 
 MOOT = frozenset[str](Moot)
 WEIGHTS = ("error", "warning", "info")
-# bottlenecks outside of the storage, which a figure then does not describe
-OUTSIDE_STORAGE = ("rate", "client-cpu", "network", "client-device")
 SUBMISSION_SHARE = 0.1  # of the whole latency
-# kinds of bottlenecks that make a figure the clients', not the storage's
-AT_CLIENT = frozenset({"client-cpu", "network", "client-device"})
+# kinds of bottlenecks of the clients, and all of those with which a figure is not the storage's
+AT_CLIENT = ("client-cpu", "network", "client-device")
+OUTSIDE_STORAGE = ("rate", *AT_CLIENT)
 
 
 def by_weight(findings: Sequence[Finding]) -> list[Finding]:
