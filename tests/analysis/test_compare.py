@@ -415,6 +415,23 @@ def test_runs_without_a_common_point_are_not_comparable() -> None:
     assert found.word == "not comparable"
 
 
+def test_the_document_has_the_code_and_figures_of_every_reason_beside_its_text() -> None:
+    values = [1000.0, 1010.0, 1020.0]
+    partial = repeated(values)
+    partial.state = "partial"
+    few = compare([repeated(values)], [repeated([each * 1.2 for each in values])])
+    apart = compare([repeated(values)], [partial])
+    told, other = json.loads(as_json([(few, []), (apart, [])]))["comparisons"]
+    (first,) = [each for each in told["points"][0]["figures"] if each["headline"]]
+    operands = {"a": 3, "b": 3, "needed": 4, "apart": True}
+    assert first["reason"] == {"code": "few-repetitions", "operands": operands}
+    assert first["why"] == headline(few).why != ""
+    (blocking,) = [each for each in other["differences"] if each["blocks"]]
+    assert blocking["reason"]["code"] == "run-not-complete"
+    assert blocking["what"] == apart.obstacles[0].text
+    assert all(each["reason"] is None for each in other["points"][0]["figures"])
+
+
 def test_the_document_holds_what_is_shown() -> None:
     found = compare([run()], [run(step(IOPS * 1.1), run_id="b")], quiet())
     (told,) = json.loads(as_json([(found, [])]))["comparisons"]

@@ -27,7 +27,6 @@ from tui.app.screens.result_text import title_line
 from tui.app.screens.result_tiles import figure_tiles, headline
 from tui.library.build import write_record
 from tui.library.load import load_record
-from tui.library.seal import NOT_AS_SEALED
 from tui.library.summary import NOT_SEALED
 from tui.metrics.figures import shown_percentile
 from tui.metrics.units import bandwidth, iops, latency
@@ -35,6 +34,7 @@ from tui.model.event import HostFactsCollected
 from tui.model.record import RunRecord
 from tui.model.search_record import SearchRecord
 from tui.model.step_record import PhaseRecord
+from tui.text.comparison_texts import NOT_AS_SEALED
 from tui.text.digits import large_digits
 from tui.text.line import plain_lines
 from tui.view.run_summary import summary_text

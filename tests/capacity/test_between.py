@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tui.capacity.curves import UncertainPoint, between
+from tui.model.operands import clause
 
 ERROR = 0.02  # of each point
 FEW = [300.0, 500.0, 700.0, 850.0, 930.0]
@@ -60,14 +61,13 @@ def test_too_few_points_have_no_interval_but_a_reason() -> None:
     found = between(queue([300.0, 700.0]), queue(FEW, 1.3))
     assert found is not None and found.ratio.value == pytest.approx(1.3, rel=0.3)
     assert (found.ratio.low, found.ratio.high) == (None, None)
-    assert (
-        found.caveat == "no confidence interval: 2 and 3 points at common rates; each curve needs 3"
-    )
+    assert found.caveat == clause("few-common-points", a=2, b=3, needed=3)
 
 
 def test_points_without_seconds_have_no_interval_and_one_alone_has_the_usual_error() -> None:
     found = between(queue(FEW, error=None), queue(FEW, 1.3))
-    assert found is not None and found.ratio.low is None and "no per-second data" in found.caveat
+    assert found is not None and found.ratio.low is None
+    assert found.caveat == clause("no-per-second-data")
     mixed = [*queue(FEW)[:-1], queue(FEW, error=None)[-1]]
     found = between(mixed, queue(FEW, 1.3))
     assert found is not None and found.ratio.low is not None
@@ -119,4 +119,4 @@ def test_points_that_scatter_by_half_say_nothing_and_this_is_reported() -> None:
                 0.7))]  # fmt: skip
     found = between(queue(FEW), wild)
     assert found is not None and found.ratio.low is None
-    assert found.caveat == "no confidence interval: the points scatter too much"
+    assert found.caveat == clause("points-scatter")

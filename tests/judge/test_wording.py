@@ -29,6 +29,7 @@ from tui.model.check_names import FORMER_REASONS
 from tui.model.event import Contradiction
 from tui.model.operands import clause, likeness
 from tui.model.record import Finding, RunRecord
+from tui.text.comparison_texts import COMPARISON
 from tui.text.search_texts import SEARCH
 from tui.view.objections import reason_code
 
@@ -84,6 +85,11 @@ def test_every_code_of_a_search_has_a_text_and_every_text_is_used() -> None:
     makers = (*JUDGE.parent.glob("capacity/*.py"), JUDGE.parent / "record" / "search.py")
     given = codes({"clause": 0}, makers) | {*INTENDED}
     assert given == SEARCH.keys() and len(given) > 50
+
+
+def test_every_code_of_a_comparison_has_a_text_and_every_text_is_used() -> None:
+    given = codes({"clause": 0}, JUDGE.parent.glob("analysis/*.py"))
+    assert given == COMPARISON.keys() and len(given) > 20
 
 
 def test_reasons_of_older_records_keep_their_words_and_what_they_mean() -> None:

@@ -22,9 +22,10 @@ from tui.library.additions import keep_note
 from tui.library.build import write_record
 from tui.library.load import load_record
 from tui.library.runs import INDEX_FILE, Index, list_directory, stamp_of
-from tui.library.seal import NOT_AS_SEALED, check_seal, seal
+from tui.library.seal import check_seal, seal
 from tui.library.summary import summarize
 from tui.library.verify import verify_run
+from tui.text.comparison_texts import NOT_AS_SEALED
 
 
 @pytest.fixture

@@ -36,10 +36,12 @@ from tui.metrics.repeat import (
 )
 from tui.metrics.units import Few
 from tui.model.figure_record import SeriesColumns
+from tui.model.operands import Clause, clause
 from tui.model.plain import AB_SIDE_TAG, AB_TAG
 from tui.model.plan import Headline
 from tui.model.problem import UsageError, did_you_mean
 from tui.model.record import RunRecord
+from tui.text.comparison_texts import comparison_text
 from tui.text.search import limits_text
 
 if TYPE_CHECKING:
@@ -69,11 +71,16 @@ class Change:
     values_a: tuple[float, ...]
     values_b: tuple[float, ...]
     word: Word
-    why: str = ""
+    reason: Clause | None = field(default=None, hash=False)
     effect: stats.Effect | None = None
     p_corrected: float | None = None
     threshold: float = THRESHOLD
     headline: bool = False
+
+    @property
+    def why(self) -> str:
+        """The reason for the verdict as text; empty if the figures show it."""
+        return comparison_text(self.reason)
 
     @property
     def counts(self) -> bool:
@@ -202,7 +209,7 @@ def compare(
     ]
     judged: Iterator[Change] = iter(_judged([change for changes in found for change in changes]))
     if any(each.blocks for each in gate):  # shown side by side without a verdict
-        judged = (replace(each, word="not comparable", why="") for each in judged)
+        judged = (replace(each, word="not comparable", reason=None) for each in judged)
     points = [PointChange(pair[0].name, tuple(next(judged) for _ in changes))
               for pair, changes in zip(pairs, found, strict=True)]  # fmt: skip
     return Comparison(tuple(a), tuple(b), tuple(gate), tuple(points), tuple(across))
@@ -280,13 +287,12 @@ def _of_nothing(change: Change) -> Change:
         min(values) > 0 or max(values) <= 0 for values in (change.values_a, change.values_b)
     )
     if not always:
-        return replace(change, why="a repetition measured 0")
+        return replace(change, reason=clause("zero-repetition"))
     if a == b:
-        return replace(change, word="no difference detected", why="both are 0")
+        return replace(change, word="no difference detected", reason=clause("both-zero"))
     larger_is_better = METRICS[change.figure.metric].better == "higher"
-    return replace(
-        change, word="better" if b == larger_is_better else "worse", why=f"{'A' if b else 'B'} is 0"
-    )
+    word: Word = "better" if b == larger_is_better else "worse"
+    return replace(change, word=word, reason=clause("zero", side="A" if b else "B"))
 
 
 def _middle(values: Sequence[float], *, few: bool) -> float | None:
@@ -424,7 +430,7 @@ def _untested(change: Change) -> Change:
     """Return an untested change; inconclusive for single runs, as it may be run-to-run noise."""
     if change.effect is None or change.effect.p is None:
         return _worded(change, 0, 0.0)
-    return replace(change, word="inconclusive", why="within-run only; run-to-run noise is unknown")
+    return replace(change, word="inconclusive", reason=clause("run-noise-unknown"))
 
 
 def _worded(change: Change, family: int, alpha: float) -> Change:
@@ -434,39 +440,31 @@ def _worded(change: Change, family: int, alpha: float) -> Change:
         return change
     counts = len(change.values_a), len(change.values_b)
     if effect.p is None or effect.low is None or effect.high is None:
-        return replace(change, word="too few repetitions to say", why=_why_too_few(change))
+        return replace(change, word="too few repetitions to say", reason=_why_too_few(change))
     surely = change.p_corrected is not None and change.p_corrected <= alpha
     if surely and abs(effect.ratio - 1) >= change.threshold:
         larger_is_better = METRICS[change.figure.metric].better == "higher"
         return replace(change, word="better" if (effect.ratio > 1) == larger_is_better else "worse")
     if surely:
-        return replace(
-            change, word="no difference detected", why=f"less than {_percent(change.threshold)}"
-        )
+        below = clause("below-threshold", threshold=change.threshold)
+        return replace(change, word="no difference detected", reason=below)
     if effect.method == "repetitions" and not can_decide(*counts, family, alpha):
-        why = (
-            f"{family} figures tested together require {repetitions_needed(family, alpha)} "
-            f"repetitions, not {min(counts)}"
+        needed = repetitions_needed(family, alpha)
+        few = clause(
+            "figures-tested-together", figures=family, needed=needed, repetitions=min(counts)
         )
-        return replace(change, word="too few repetitions to say", why=why)
+        return replace(change, word="too few repetitions to say", reason=few)
     if max(effect.high - 1, 1 - effect.low) <= max(WIDE, change.threshold):
         return replace(change, word="no difference detected")
-    return replace(change, word="inconclusive", why="wide interval")
+    return replace(change, word="inconclusive", reason=clause("wide-interval"))
 
 
-def _why_too_few(change: Change) -> str:
-    counts = len(change.values_a), len(change.values_b)
-    if counts == (1, 1):
-        return f"one run each, with fewer than {stats.LEAST_SECONDS} s of data"
-    apart = max(change.values_a) < min(change.values_b) or max(change.values_b) < min(
-        change.values_a
-    )
-    ranges = "ranges do not overlap" if apart else "ranges overlap"
-    return f"{counts[0]} and {counts[1]}, need {LEAST_RANKED_REPETITIONS} each; {ranges}"
-
-
-def _percent(share: float) -> str:
-    return f"{share * 100:.2g} %"
+def _why_too_few(change: Change) -> Clause:
+    a, b = change.values_a, change.values_b
+    if (len(a), len(b)) == (1, 1):
+        return clause("short-runs", least_s=stats.LEAST_SECONDS)
+    return clause("few-repetitions", a=len(a), b=len(b), needed=LEAST_RANKED_REPETITIONS,
+                  apart=max(a) < min(b) or max(b) < min(a))  # fmt: skip
 
 
 class Sides(Struct, frozen=True):

@@ -15,6 +15,7 @@ from tui.capacity.interval import Estimate, ratio_of
 from tui.metrics import units
 from tui.metrics.registry import METRICS
 from tui.metrics.repeat import LEAST_RANKED_REPETITIONS
+from tui.model.operands import Clause, clause
 from tui.model.search_record import ConfidenceInterval, SearchRecord
 from tui.record.search_figures import (
     MEAN,
@@ -27,8 +28,10 @@ from tui.record.search_figures import (
     rate_unit,
     same_traces,
 )
+from tui.text.comparison_texts import comparison_text
 from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, VALUE, WARN, Line, Run, labelled
-from tui.text.search import known, limits_text, measured_scales, rate, shares_text
+from tui.text.search import known, limit_text, measured_scales, rate
+from tui.text.search_texts import search_text
 from tui.text.table import Column, text_table
 
 # capacity and full load are compared first
@@ -180,7 +183,6 @@ ROLES: dict[Word, str] = {"better": GOOD, "worse": BAD, "no difference detected"
 LEAST = 0.02  # smaller changes are not reported
 WIDE = 0.05  # with a wider interval, a difference may well exist
 SHARES = (0.25, 0.5, 0.75, 1.0)  # of the load range that both curves cover
-WITHIN = "within-search only; the noise between searches is unknown"
 SAME_SHARES = 0.05  # of the load: jobs never reach exactly the same at full load
 
 
@@ -200,10 +202,10 @@ class SearchChange:
     b: ConfidenceInterval
     ratio: Estimate
     word: Word
-    why: str = ""
+    reason: Clause | None = field(default=None, hash=False)
     percentile: str = ""
     latency: Estimate = field(default_factory=Estimate)
-    latency_why: str = ""  # why it has no interval
+    latency_reason: Clause | None = field(default=None, hash=False)  # why it has no interval
     low: float | None = None
     high: float | None = None
     at: tuple[tuple[float, float, float], ...] = ()
@@ -211,6 +213,16 @@ class SearchChange:
     values_b: tuple[float, ...] = ()
     hosts: tuple[HostsChange, ...] = ()  # of searches over numbers of hosts
     fits: tuple[FitChange, ...] = ()  # knee, terms of the scaling law
+
+    @property
+    def why(self) -> str:
+        """The reason for the verdict as text; empty if the figures show it."""
+        return comparison_text(self.reason)
+
+    @property
+    def latency_why(self) -> str:
+        """Why the latency has no interval, as text."""
+        return search_text(self.latency_reason or "")
 
     @property
     def repeated(self) -> bool:
@@ -236,13 +248,13 @@ def compare_searches(
     """
     first, hosts = (a[0], b[0]), most_hosts([*a, *b])
     figure, ours, theirs = _figures(*first, hosts)
-    why = next((each for other in (*a[1:], *b) if (each := _obstacle(a[0], other))), "")
+    why = next((each for other in (*a[1:], *b) if (each := _obstacle(a[0], other))), None)
     if not why and hosts is None and a[0].scaling is not None and b[0].scaling is not None:
-        why = "no host count measured by all searches"
+        why = clause("no-common-host-count")
     ratio = ratio_of(estimate(ours), estimate(theirs))
     word: Word = "not comparable" if why else _word(ratio)
     if not why and word != "not measured" and len(a) == len(b) == 1:
-        word, why = "inconclusive", WITHIN
+        word, why = "inconclusive", clause("search-noise-unknown")
     made = SearchChange(figure, rate_unit(a[0]), ours, theirs, ratio, word, why)
     made = replace(made, hosts=tuple(by_hosts(*first)), fits=tuple(fits(*first)))
     made = _with_curves(made, *first, uncertainty) if a[0].scaling is None else made
@@ -254,7 +266,7 @@ def compare_searches(
             else replace(
                 made,
                 word=word if why else "not measured",
-                why=why or f"no search of {'B' if sides[0] else 'A'} found a {figure}",
+                reason=why or clause("no-figure", side="B" if sides[0] else "A", figure=figure),
             )
         )
     return made if word == "not comparable" else _with_never_met(made, a, b)
@@ -280,13 +292,11 @@ def _with_never_met(
     if not any(none):
         return made
     counts = [
-        f"{count} of {len(side)} searches of {name}"
+        (name, (count, len(side)))
         for name, count, side in zip("AB", none, (a, b), strict=True)
+        if count
     ]
-    why = (
-        "no load meets the limits in"
-        f" {' and '.join(text for text, count in zip(counts, none, strict=True) if count)}"
-    )
+    why = clause("never-met", searches=counts)
     word: Word = "inconclusive"
     if none == [0, len(b)] and made.a.value:
         word = "worse"
@@ -294,7 +304,8 @@ def _with_never_met(
         word = "better"
     elif none == [len(a), len(b)]:
         word = "not measured"
-    return replace(made, word=word, why="; ".join(filter(None, (made.why, why))))
+    told = why if made.reason is None else clause("several", texts=[made.reason, why])
+    return replace(made, word=word, reason=told)
 
 
 def _of_repetitions(made: SearchChange, a: Sequence[float], b: Sequence[float]) -> SearchChange:
@@ -305,13 +316,13 @@ def _of_repetitions(made: SearchChange, a: Sequence[float], b: Sequence[float]) 
     from tui.analysis import stats
 
     effect = stats.of_repetitions(a, b)
-    ratio, why = Estimate(effect.ratio, effect.low, effect.high), made.why
+    ratio, why = Estimate(effect.ratio, effect.low, effect.high), made.reason
     ours, theirs = (ConfidenceInterval(value=median(side), low=None, high=None) for side in (a, b))
     word: Word = _word(ratio)
     if effect.p is None:
         apart = max(a) < min(b) or max(b) < min(a)
-        word, ranges = "too few repetitions to say", "do not overlap" if apart else "overlap"
-        why = why or f"{len(a)} and {len(b)}, need {LEAST_RANKED_REPETITIONS} each; ranges {ranges}"
+        word, needed = "too few repetitions to say", LEAST_RANKED_REPETITIONS
+        why = why or clause("few-repetitions", a=len(a), b=len(b), needed=needed, apart=apart)
     elif effect.p > stats.ALPHA and word in ("better", "worse"):
         word = "inconclusive"
     word = "not comparable" if made.word == "not comparable" else word
@@ -321,7 +332,7 @@ def _of_repetitions(made: SearchChange, a: Sequence[float], b: Sequence[float]) 
         b=theirs,
         ratio=ratio,
         word=word,
-        why=why,
+        reason=why,
         values_a=tuple(a),
         values_b=tuple(b),
     )
@@ -346,18 +357,16 @@ def _figures(
     return "full load", a.maximum_iops or UNKNOWN, b.maximum_iops or UNKNOWN
 
 
-def _obstacle(a: SearchRecord, b: SearchRecord) -> str:
+def _obstacle(a: SearchRecord, b: SearchRecord) -> Clause | None:
     if a.kind != b.kind:
-        return f"different kinds of search: {a.kind} and {b.kind}"
-    if limits_text(a.limits) != limits_text(b.limits):
-        texts = (limits_text(each.limits) or "none" for each in (a, b))
-        return f"different limits: {'; '.join(texts)}"
+        return clause("different-kinds", a=a.kind, b=b.kind)
+    limits = [[limit_text(limit) for limit in each.limits] for each in (a, b)]
+    if limits[0] != limits[1]:
+        return clause("different-limits", a=limits[0], b=limits[1])
     if a.job_shares and b.job_shares and _apart(a.job_shares, b.job_shares) > SAME_SHARES:
-        return (
-            f"jobs have different shares of the load: {shares_text(a.job_shares)};"
-            f" {shares_text(b.job_shares)}"
-        )
-    return "different objective" if a.objective != b.objective else ""
+        shares = [[*each.job_shares.items()] for each in (a, b)]
+        return clause("different-shares", a=shares[0], b=shares[1])
+    return clause("different-objective") if a.objective != b.objective else None
 
 
 def _apart(a: Mapping[str, float], b: Mapping[str, float]) -> float:
@@ -396,7 +405,7 @@ def _with_curves(
     if found is None:
         return made
     return replace(
-        made, latency=found.ratio, latency_why=found.caveat, low=found.low, high=found.high
+        made, latency=found.ratio, latency_reason=found.caveat, low=found.low, high=found.high
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tui.analysis.measured import ComparedPoint, PointKey, PointRepetition, was_measured
 from tui.analysis.published import (
@@ -16,11 +16,12 @@ from tui.analysis.published import (
     written,
 )
 from tui.analysis.setup import MEASUREMENT, imported_parts
-from tui.library.seal import NOT_AS_SEALED
 from tui.metrics.facts import compare as compare_facts
 from tui.metrics.facts import leaf_text
 from tui.metrics.figures import latency_of
+from tui.model.operands import Clause, clause
 from tui.model.record import RunRecord
+from tui.text.comparison_texts import comparison_text
 
 Side = Sequence[RunRecord]
 Attempts = Sequence[PointRepetition]
@@ -33,14 +34,21 @@ WHOLE = ("complete", "imported")
 class SetupDifference:
     """A difference in setup.
 
-    `blocks`: figures must not be compared. `matters`: the difference may affect figures.
+    `blocks`: figures must not be compared. `matters`: the difference may affect figures. `reason`
+    is set if it is more than a name with two values.
     """
 
-    what: str
-    a: str
-    b: str
+    what: str = ""
+    a: str = ""
+    b: str = ""
     blocks: bool = False
     matters: bool = True
+    reason: Clause | None = field(default=None, hash=False)
+
+    @property
+    def title(self) -> str:
+        """What differs, as text: ``numjobs``, ``A 20261123-101500 is partial``."""
+        return self.what or comparison_text(self.reason)
 
     @property
     def text(self) -> str:
@@ -48,7 +56,7 @@ class SetupDifference:
         texts = ", ".join(
             f"{side} {value}" for side, value in (("A", self.a), ("B", self.b)) if value
         )
-        return f"{self.what}: {texts}" if texts else self.what
+        return f"{self.title}: {texts}" if texts else self.title
 
 
 def differences(
@@ -251,7 +259,7 @@ def _of_options(
     ]
     if any(partly):
         a, b = ("unknown" if one else "" for one in partly)
-        yield SetupDifference("some options are missing from the output", a, b)
+        yield SetupDifference("", a, b, reason=clause("options-missing"))
     if not all(step.options for step in every):
         return
     for name in sorted({name for step in every for name in step.options}):
@@ -291,20 +299,17 @@ def _of_states(a: Side, b: Side) -> Iterator[SetupDifference]:
     for side, records in (("A", a), ("B", b)):
         for record in records:
             if record.state not in WHOLE:
-                yield SetupDifference(
-                    f"{side} {record.run_id} is {record.state}", "", "", blocks=True
+                told = clause(
+                    "run-not-complete", side=side, run_id=record.run_id, state=record.state
                 )
+                yield SetupDifference(blocks=True, reason=told)
             if record.verdict == "invalid":
                 ids = dict.fromkeys(each.id for each in record.findings if each.severity == "error")
-                yield SetupDifference(
-                    f"{side} {record.run_id} is invalid ({', '.join(ids)})", "", "", blocks=True
-                )
+                told = clause("run-invalid", side=side, run_id=record.run_id, checks=[*ids])
+                yield SetupDifference(blocks=True, reason=told)
             if record.judged_since:
-                yield SetupDifference(
-                    f"{side} {record.run_id}: {NOT_AS_SEALED}",
-                    "",
-                    "",
-                )
+                told = clause("not-as-sealed", side=side, run_id=record.run_id)
+                yield SetupDifference(reason=told)
     yield from _differs("warnings", a, b, _warnings)
 
 
@@ -317,12 +322,8 @@ def _of_copies(side: str, records: Side) -> Iterator[SetupDifference]:
         marks = set(_marks(record))
         found = dict.fromkeys(seen[mark] for mark in marks if mark in seen)
         for earlier in (run_id for run_id in found if run_id != record.run_id):
-            yield SetupDifference(
-                f"{side} {earlier} and {record.run_id} hold the same measurement",
-                "",
-                "",
-                blocks=True,
-            )
+            told = clause("same-measurement", side=side, run_id=earlier, other_id=record.run_id)
+            yield SetupDifference(blocks=True, reason=told)
         seen |= dict.fromkeys(marks - seen.keys(), record.run_id)
 
 

@@ -142,7 +142,7 @@ class Area(Struct, frozen=True):
     ratio: Estimate
     low: float
     high: float
-    caveat: str = ""
+    caveat: Clause | None = None
 
 
 class _Mean(Struct, frozen=True):
@@ -175,22 +175,19 @@ def between(a: Sequence[UncertainPoint], b: Sequence[UncertainPoint]) -> Area | 
     bent = abs((theirs.smooth - theirs.straight) - (ours.smooth - ours.straight))
     reach = _reach([*_parts(sides[0], ours.shares), *_parts(sides[1], theirs.shares)]) + bent
     if reach > WIDEST:
-        return Area(
-            Estimate(value), low, high, "no confidence interval: the points scatter too much"
-        )
+        return Area(Estimate(value), low, high, clause("points-scatter"))
     return Area(Estimate(value, value * exp(-reach), value * exp(reach)), low, high)
 
 
-def _too_few(sides: Sequence[Sequence[UncertainPoint]], means: Sequence[_Mean]) -> str:
-    counts = [mean.inside for mean in means]
-    if min(counts) < LEAST_INSIDE:
-        return (
-            f"no confidence interval: {counts[0]} and {counts[1]} points at common rates; each"
-            f" curve needs {LEAST_INSIDE}"
-        )
+def _too_few(
+    sides: Sequence[Sequence[UncertainPoint]], means: Sequence[_Mean]
+) -> Clause | None:
+    a, b = (mean.inside for mean in means)
+    if min(a, b) < LEAST_INSIDE:
+        return clause("few-common-points", a=a, b=b, needed=LEAST_INSIDE)
     if any(all(each.error is None for each in side) for side in sides):
-        return "no confidence interval: the points have no per-second data"
-    return ""
+        return clause("no-per-second-data")
+    return None
 
 
 def _scatter(points: Sequence[UncertainPoint]) -> tuple[float, int]:

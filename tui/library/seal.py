@@ -126,10 +126,6 @@ def check_seal(run_dir: Path, own_key: Path | None = None) -> tuple[str, list[st
     return f"{who}{whose}", differs
 
 
-# mark of a run that `was_judged_since` its end
-NOT_AS_SEALED = "seal missing, or verdict or findings differ from it; see runs verify"
-
-
 def was_judged_since(run_dir: Path, record: bytes) -> bool:
     """Return whether verdict or findings of a record differ from the seal, or a run that an engine
     finished here no longer has a seal.

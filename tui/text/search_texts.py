@@ -297,6 +297,12 @@ CURVES: dict[str, Text] = {
     "no-maximum": "no maximum: adding hosts has no measurable cost",
     "maximum-too-far": "the maximum is too far beyond {hosts} hosts to estimate",
     "several": "{texts:lines}",
+    # why two curves have no interval between them
+    "few-common-points": (
+        "no confidence interval: {a} and {b} points at common rates; each curve needs {needed}"
+    ),
+    "no-per-second-data": "no confidence interval: the points have no per-second data",
+    "points-scatter": "no confidence interval: the points scatter too much",
 }
 
 SEARCH = POINTS | ANSWERS | CURVES

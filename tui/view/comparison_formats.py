@@ -11,6 +11,7 @@ from tui.analysis.compare import Change, Comparison
 from tui.analysis.criteria import JudgedCriterion
 from tui.analysis.searches import SearchChange
 from tui.analysis.searches import signed as ratio_text
+from tui.analysis.setup_differences import SetupDifference
 from tui.metrics.units import Few
 from tui.model.record import RunRecord
 from tui.text.junit import Case, Outcome, Suite, junit_xml
@@ -45,7 +46,7 @@ def _as_json(found: Comparison, judged: Sequence[JudgedCriterion]) -> dict[str, 
         "word": found.word,
         "comparable": not found.obstacles,
         "undecided": found.undecided,
-        "differences": found.gate,
+        "differences": [_difference(each) for each in found.gate],
         "criteria": judged,
         "search": _search_json(found.search),
         "points": [
@@ -69,9 +70,11 @@ def _search_json(found: SearchChange | None) -> dict[str, Any] | None:
         "ratio": found.ratio,
         "word": found.word,
         "why": found.why,
+        "reason": found.reason,
         "percentile": found.percentile,
         "latency_ratio": found.latency,
         "latency_why": found.latency_why,
+        "latency_reason": found.latency_reason,
         "over": [found.low, found.high],
         "at_equal_load": [{"rate": load, "a_ns": ours, "b_ns": theirs} for load, ours,
             theirs in found.at],
@@ -122,6 +125,18 @@ def _change(change: Change) -> dict[str, Any]:
         "threshold": change.threshold,
         "word": change.word,
         "why": change.why,
+        "reason": change.reason,
+    }
+
+
+def _difference(each: SetupDifference) -> dict[str, Any]:
+    return {
+        "what": each.title,
+        "a": each.a,
+        "b": each.b,
+        "blocks": each.blocks,
+        "matters": each.matters,
+        "reason": each.reason,
     }
 
 

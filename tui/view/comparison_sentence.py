@@ -11,6 +11,8 @@ from tui.analysis.setup_differences import SetupDifference
 from tui.metrics import units
 from tui.metrics.registry import METRICS
 from tui.metrics.repeat import LEAST_RANKED_REPETITIONS
+from tui.model.operands import clause
+from tui.text.comparison_texts import comparison_text
 
 if TYPE_CHECKING:
     from tui.analysis.searches import SearchChange
@@ -88,8 +90,10 @@ def reasons_left(found: Comparison) -> Sequence[SetupDifference]:
 
 
 def _reason(each: SetupDifference, name: str) -> str:
-    if not each.a and not each.b:
-        return f"{name}{each.what[1:]}" if each.what.startswith("B ") else each.what
+    if each.reason is not None:
+        operands = each.reason["operands"]
+        side = {"side": name} if operands.get("side") == "B" else {}
+        return comparison_text(clause(each.reason["code"], **(operands | side)))
     if each.what.startswith("points "):
         return f"no common point (A {each.a}, {name} {each.b})"
     article = "the " if each.what.split()[0] in WITH_ARTICLE else ""

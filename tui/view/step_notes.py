@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from tui.judge.severity import MOOT, submission_waits
-from tui.library.seal import NOT_AS_SEALED
 from tui.metrics import units
 from tui.metrics.figures import Latency, latency_of
 from tui.metrics.registry import BOTH, METRICS, MIXED, in_order, meaning
@@ -22,6 +21,7 @@ from tui.model.record import RunRecord
 from tui.model.step_record import StepRecord
 from tui.record.headline import coverage_text, length_text
 from tui.record.progress import rounds_text
+from tui.text.comparison_texts import NOT_AS_SEALED
 from tui.text.line import LABEL, SEVERITY_MARKS, TEXT, VALUE, Line, Run, labelled
 from tui.text.search import caveats
 

@@ -266,7 +266,7 @@ def verdict_lines(page: Page, width: int) -> list[Line]:
     Otherwise it ends with what fits: how the run ended, changed thresholds, how many checks ran. A
     verdict that differs from the sealed one has a line of its own, so that it is never truncated.
     """
-    from tui.library.seal import NOT_AS_SEALED
+    from tui.text.comparison_texts import NOT_AS_SEALED
 
     record = page.record
     (mark, key), (text, _) = judgement(record)

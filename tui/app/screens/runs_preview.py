@@ -17,10 +17,10 @@ from textual.geometry import Size
 from tui.app.widgets.lines import TextPane
 from tui.judge.wording import message_of
 from tui.library.history import EarlierRuns
-from tui.library.seal import NOT_AS_SEALED
 from tui.library.summary import RunSummary, tags_text
 from tui.metrics import units
 from tui.model.plain import some_in
+from tui.text.comparison_texts import NOT_AS_SEALED
 from tui.text.line import (
     ACCENT,
     BAD,

@@ -146,7 +146,7 @@ def _gate(found: Comparison, name: str) -> Iterator[Block]:
             weight = ("not comparable", BAD)
         elif each.what in found.across:
             weight = "compared"
-        rows.append([each.what, each.a, each.b, weight])
+        rows.append([each.title, each.a, each.b, weight])
     if rows:
         yield DocumentTable(
             f"Differences: {name} from A",
