@@ -83,7 +83,7 @@ async def test_during_layout_tiles_and_hosts_say_how_much_is_written(maker: RunM
         assert "of 6.25 GiB" in tiles and "time left" in tiles
         assert "50 %" in app.text_of("#live-header")
         assert not app.live.query_one("#live-iops").display, "said once"
-        assert rows.count("800 MiB of 1.56 GiB") == rows.count("200 MiB/s") == len(maker.hosts)
+        assert rows.count("0.78 of 1.56 GiB") == rows.count("200 MiB/s") == len(maker.hosts)
         assert "IOPS" not in rows and "median" not in rows
         assert "800 MiB/s" in app.text_of("#live-bandwidth")
 

@@ -122,20 +122,21 @@ async def test_large_digits_stay_before_messages_and_rows_of_lost_hosts_say_why_
     async with stage(scenes.scene("troubled", tmp_path, 64, 60), SMALL) as (app, _):
         assert app.screen.query_one("#live-figures").size.height
         shown = app.screen_text()
-        assert shown.count("the host ends its load") == 1 and "failed" not in shown
+        assert shown.count("load stops") == 1 and "failed" not in shown
         assert "1 lost" in app.text_of("#live-hosts")
         assert app.text_of("#live-health").startswith("✗ weka-64 lost at 0:")
 
 
-async def test_hosts_that_are_alike_are_collapsed_before_a_chart_gets_less_than_six_rows(
-    tmp_path: Path,
+@pytest.mark.parametrize(("hosts", "collapsed"), [(8, False), (12, True)])
+async def test_hosts_that_are_alike_are_collapsed_before_the_map_gets_less_than_six_rows(
+    tmp_path: Path, hosts: int, collapsed: bool
 ) -> None:
-    async with stage(scenes.scene("plain", tmp_path, 8, 20), WIDE) as (app, pilot):
-        assert "hosts within" in app.text_of("#live-hosts")
-        assert app.screen.query_one("#live-iops").size.height >= CHART
+    async with stage(scenes.scene("plain", tmp_path, hosts, 20), WIDE) as (app, pilot):
+        assert ("hosts within" in app.text_of("#live-hosts")) == collapsed
+        assert app.screen.query_one("#live-heat").size.height >= CHART
         await pilot.press("b")
         await app.settle(pilot)
-        assert all(host in app.text_of("#live-hosts") for host in host_names(8))
+        assert all(host in app.text_of("#live-hosts") for host in host_names(hosts))
 
 
 async def test_the_mark_of_sorted_rows_is_on_the_column_that_they_are_sorted_by(

@@ -264,7 +264,7 @@ def _add_problem(run: RunState, event: HostProblem) -> None:
     (run.run_problems if step is None else run.at_step(step).problems).append(event)
     view = run.host(event.host)
     if view.problem is None or event.fatal:
-        view.problem, view.problem_step = event.message, step
+        view.problem, view.problem_code, view.problem_step = event.message, event.code, step
     view.version += 1
     severity: Severity = "error" if event.fatal else "warning"
     run.messages.say(event.t, severity, event.host, event.message, step)

@@ -74,6 +74,7 @@ class HostView(Struct):
     last_sample_t: float | None = None
     running_since_t: float | None = None
     problem: str | None = None
+    problem_code: str = ""
     problem_step: int | None = None  # its step's; None: the run's
     result: HostResult | None = None  # of the current measurement, from the tool's result
     gives_none: bool = False  # the tool gives no samples
@@ -99,6 +100,7 @@ class HostView(Struct):
         """Clear the problems of a finished step; the run's problems stay."""
         if self.problem_step is not None:
             self.problem = self.problem_step = None
+            self.problem_code = ""
             self.version += 1
 
     def enter(self, measurement: Measurement, load_ended: bool | None) -> None:

@@ -116,6 +116,14 @@ def size(size_bytes: float | None) -> str:
     return " ".join(size_parts(size_bytes)).rstrip()
 
 
+def size_of(part_bytes: float, whole_bytes: float) -> str:
+    """Format a part of a size in the unit of the whole: "0.98 of 1.56 GiB"."""
+    scaled, place = _scale(whole_bytes, _BINARY, 1024)
+    part = part_bytes / 1024**place
+    shown = f"{part:.0f}" if place == 0 else three_digits(part)
+    return f"{shown} of {size(whole_bytes)}" if scaled else size(part_bytes)
+
+
 def count(value: float | None) -> str:
     """Format a count: 19_999_616 -> "20.0M"."""
     return "".join(_parts(value, _DECIMAL, 1000))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+
+from tui.model.plain import some
 
 NAMED = 3  # more names than this are counted
+FEW = 6  # names or ranges
 _NUMBERED = re.compile(r"(.*?)([0-9]{1,9})")
 SHARE = re.compile(r"(\D*)(\d+)( % \D+)")
 
@@ -34,6 +37,13 @@ def ranges_of(names: Sequence[str]) -> str:
         f"{stem}[{numbers[0]}-{numbers[-1]}]" if len(numbers) > 1 else f"{stem}{numbers[0]}"
         for stem, numbers in found
     )
+
+
+def some_of(names: Iterable[str]) -> str:
+    """Return host names as ranges, or the first few if these are many."""
+    listed = [*dict.fromkeys(names)]
+    text = ranges_of(listed)
+    return text if text.count(", ") < FEW else some(listed)
 
 
 def _follows(number: str, next_number: str) -> bool:

@@ -349,7 +349,7 @@ def _is_too_short(planned_s: float | None) -> bool:
 
 
 def _gone(state: RunState) -> list[Run]:
-    """Return which hosts are lost, since when, and how many are left; empty after the run."""
+    """Return which hosts are lost, since when, and how many remain; empty after the run."""
     gone = [host for host in state.hosts.values() if host.state in BROKEN]
     if not gone or state.ended:
         return []
@@ -360,7 +360,7 @@ def _gone(state: RunState) -> list[Run]:
     (name,) = (host.name for host in gone)
     until_t = state.current.dropped.get(name)
     when = f" at {units.clock(until_t - state.current.started_t)}" if until_t is not None else ""
-    left = f", {len(state.hosts) - 1} of {plural(len(state.hosts), 'host')} left"
+    left = f", {len(state.hosts) - 1} of {plural(len(state.hosts), 'host')} remain"
     return [(f"✗ {name} {words}", BAD), (when + left, BRIGHT)]
 
 

@@ -6,7 +6,7 @@ Levels over time are read incrementally, column by column.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
@@ -60,6 +60,7 @@ MARKS: dict[str, tuple[str, str, str]] = {  # state -> symbol, ASCII symbol, sty
 }
 NO_FINDINGS: Mapping[str, Run] = {}
 SHOWN = {"layout": "writing files"}  # states in other words
+REFUSED = {"host-locked": "in use", "host-key-unknown": "key unknown"}  # failed, by problem
 SAID = ("finished", "ended early", "silent")  # activities not covered by states
 STATE_ORDER = (*BROKEN, *reversed(SAID), *(state for state in MARKS if state not in BROKEN))
 
@@ -203,12 +204,16 @@ class HostLevels:
             apart(behind) >= max(NOTABLE, known * FOR_LONG) or apart(still) > 0
         )
 
-    @property
-    def worst(self) -> StripRow | None:
-        """The row of the slowest host; None without hosts."""
+    def worst(self, broken: Collection[str] = ()) -> StripRow | None:
+        """Return the row of the slowest host, of a `broken` one if there is any; None without
+        hosts.
+        """
         behind = self._behind()
-        place = max(range(len(self.names)), key=lambda each: behind[each], default=None)
-        return self._row(place, place + 1, behind) if place is not None and behind else None
+        places = range(len(self.names)) if behind else ()
+        place = max(
+            places, key=lambda each: (self.names[each] in broken, behind[each]), default=None
+        )
+        return self._row(place, place + 1, behind) if place is not None else None
 
     def worst_first(self) -> list[StripRow]:
         """Return one row per host: slow hosts first, the slowest on top."""
@@ -376,6 +381,15 @@ def count_states(hosts: Sequence[HostView], now: float) -> str:
 
     States that need attention come last.
     """
-    counts = Counter(state_text(host, now) for host in hosts)
-    order = [*(state for state in MARKS if state not in BROKEN), *SAID, *BROKEN]
-    return ", ".join(f"{counts[name]} {SHOWN.get(name, name)}" for name in order if name in counts)
+    counts = Counter(shown_state(host, now) for host in hosts)
+    fine = (SHOWN.get(state, state) for state in MARKS if state not in BROKEN)
+    order = [*fine, *SAID, *REFUSED.values(), *BROKEN]
+    return ", ".join(f"{counts[name]} {name}" for name in order if name in counts)
+
+
+def shown_state(host: HostView, now: float) -> str:
+    """Return a host's activity as shown; for a failed one why, if a word or two say it."""
+    if host.state == "failed" and host.problem_code in REFUSED:
+        return REFUSED[host.problem_code]
+    does = state_text(host, now)
+    return SHOWN.get(does, does)

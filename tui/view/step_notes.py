@@ -413,6 +413,11 @@ def problem_lines(record: RunRecord, width: int, *, every: bool = False) -> list
     return lines
 
 
+def nothing_text(reason: str) -> str:
+    """Return that nothing was measured, and why if known."""
+    return f"nothing was measured: {reason}" if reason else "nothing was measured"
+
+
 def measured_nothing(record: RunRecord) -> bool:
     """Return whether a run failed before any load. Host facts would then explain no figures."""
     return record.state == "failed" and not any(

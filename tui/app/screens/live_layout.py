@@ -122,16 +122,13 @@ def rooms_of(room: int, shown: Shown, *, roomy: bool, low: bool = False) -> Room
 
 
 def _missing(shown: Shown, graphs: int, heat: int) -> int:
-    """Return the lines that must be spare, beside all hosts, for charts of `CHART` lines.
+    """Return the lines that must be spare, beside all hosts, for a chart of `CHART` lines: the heat
+    map, or the graphs without one.
 
     0 if collapsing hosts saves none. `graphs`, `heat`: the least lines of the charts shown.
     """
-    if not shown.saved:
-        return 0
-    if not graphs:
-        return max(0, CHART - heat) if heat else 0
-    of_both = -(-(CHART - graphs) * 5 // 2) if heat else CHART - graphs
-    return max(0, of_both)
+    least = heat or graphs
+    return max(0, CHART - least) if shown.saved and least else 0
 
 
 def with_tiles(room: int, shared: Rooms, smaller: Rooms, least_hosts: int) -> Rooms:

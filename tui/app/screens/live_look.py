@@ -60,6 +60,8 @@ class Look:
         if planned is None:
             planned = self.planned_s
         elapsed = (span[1] if span is not None else state.clock.now) - start
+        if state.phase == "layout" and (left := state.progress(state.clock.now).remaining_s):
+            planned = elapsed + left  # by its size
         # nothing is measured yet: preparation is not part of the load
         if span is None and planned:
             elapsed = min(elapsed, planned)

@@ -20,17 +20,18 @@ from tui.metrics.figures import over_hosts
 from tui.metrics.registry import OPERATIONS
 from tui.metrics.units import plural
 from tui.model.event import Buckets
-from tui.model.plain import some
 from tui.model.plan import Plan, Step
 from tui.model.problem import BenchtuiError
 from tui.record.headline import ended_early, length_text
 from tui.record.progress import allocation_left_s, matrix_progress
 from tui.record.progress import live_text as conditioning_text
 from tui.text.line import BAD, LABEL, TEXT, Line, Run
+from tui.text.names import some_of
 from tui.text.plot import TimeAxis
 from tui.view.live_end import ended_runs
 from tui.view.live_hosts import BROKEN
 from tui.view.plan_steps import step_names
+from tui.view.step_notes import nothing_text
 
 if TYPE_CHECKING:
     from tui.journal.measurement import Measurement
@@ -97,14 +98,15 @@ def job_choices(state: RunState) -> list[tuple[int | None, str | None]]:
 def head(feed: Feed, plan: Plan | None, mode: str, search: SearchView | None = None) -> RunHead:
     """Return the content of the header.
 
-    It has the total progress of several steps, or the time left of a search. The bar of a replay
-    is its position, the clock that of the run.
+    It has the total progress of several steps, or the time left of a search. Clock and bar of a
+    replay are its position in what was recorded.
     """
     found = _head(feed, plan, mode, search)
     if not isinstance(feed, ReplayFeed):
         left_s = None if is_gone(feed) else allocation_left_s(feed.state, feed.state.clock.now)
         return replace(found, allocation_left_s=left_s)
     played = feed.position / feed.length if feed.length else None
+    found = replace(found, elapsed_s=feed.position, expected_s=None, recorded_s=feed.length)
     return replace(found, state="replay", remaining_s=None, fraction=played)
 
 
@@ -359,12 +361,23 @@ def banner(
     if state.ended:
         reason = without_hosts(state) if says_all(state) else state.reason
         remedy = remedies.of_state(state)
+        if says_all(state):
+            return refused_lines(reason, problems, remedy, width)
         hint = f"T: {remedy.words}   Enter: result" if remedy is not None else "Enter: result"
         room = width - len(hint) - 2
         length, hosts = measured_text(state, plan), len(state.hosts)
         said_runs = ended_runs(kept, reason, length, hosts, room)
         return ending(said_runs, hint, problems, width)
     return []
+
+
+def refused_lines(
+    reason: str, problems: Sequence[str], remedy: remedies.Remedy | None, width: int
+) -> list[Line]:
+    """Return the banner of a run that measured nothing: why, on which hosts, what to do."""
+    first = ending([("✗ ", BAD), (nothing_text(reason), BAD)], "Enter: result", problems, width)
+    key: list[Run] = [(" T", "accent"), (f"  {remedy.words}", TEXT)] if remedy is not None else []
+    return [*first, *([Line.of(*key)] if key else [])]
 
 
 def says_all(state: RunState) -> bool:
@@ -391,7 +404,7 @@ def problem_lines(state: RunState, room: int, width: int) -> list[str]:
     hosts: dict[str, list[str]] = {}
     for problem in sorted(state.problems, key=lambda problem: not problem.fatal):
         hosts.setdefault(problem.message, []).append(problem.host)
-    lines = [f"{some(dict.fromkeys(names))}: {text}" for text, names in hosts.items()]
+    lines = [f"{some_of(names)}: {text}" for text, names in hosts.items()]
     if says_all(state):
         lines = [
             part

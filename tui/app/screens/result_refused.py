@@ -11,7 +11,6 @@ from tui.app.screens.result_commands import (
 )
 from tui.app.screens.result_page import Page
 from tui.metrics.facts import hosts_text
-from tui.model.plain import some
 from tui.text.facts import common_lines, difference_rows, machine_lines
 from tui.text.line import (
     BAD,
@@ -27,9 +26,9 @@ from tui.text.line import (
     rule,
     width_of,
 )
-from tui.view.step_notes import shared_problems
+from tui.text.names import some_of
+from tui.view.step_notes import nothing_text, shared_problems
 
-HOSTS_NAMED = 12  # without a problem
 FACT_CELLS = 9
 
 
@@ -53,7 +52,7 @@ def reason_text(page: Page) -> str:
     reason = page.record.reason or ""
     for each in shared_problems(page.record):
         reason = reason.removesuffix(f": {', '.join(each.hosts)}")
-    return f"nothing was measured: {reason}" if reason else "nothing was measured"
+    return nothing_text(reason)
 
 
 def _hosts(page: Page, width: int) -> list[Line]:
@@ -64,9 +63,9 @@ def _hosts(page: Page, width: int) -> list[Line]:
     rows: list[tuple[Run, str, Run]] = []
     for each in found:
         mark, role = SEVERITY_MARKS["error" if each.fatal else "warning"]
-        rows.append(((f"{mark} ", role), some(each.hosts), (each.message, TEXT)))
+        rows.append(((f"{mark} ", role), some_of(each.hosts), (each.message, TEXT)))
     if rest:
-        rows.append((("· ", LABEL), some(rest, HOSTS_NAMED), ("no problem found", LABEL)))
+        rows.append((("· ", LABEL), some_of(rest), ("no problem found", LABEL)))
     widest = max((width_of(who) for _, who, _ in rows), default=0) + 4
     column = widest if widest <= width // 2 else 4
     lines = [rule("Hosts", f"{len(bad)} of {len(names)} with a problem", width)]

@@ -14,7 +14,7 @@ from tui.metrics import units
 from tui.metrics.facts import fact_text
 from tui.metrics.figures import LAG, HostSpread, share_text, spread_of, total_rates, within_text
 from tui.metrics.telemetry import metric_of
-from tui.metrics.units import UNKNOWN, bandwidth, iops, latency, plural, size
+from tui.metrics.units import UNKNOWN, bandwidth, iops, latency, plural, size_of
 from tui.model.hostfacts import HOST_FACTS
 from tui.text.line import LABEL, TEXT, Run, diverging, reach_of, width_of
 from tui.text.sparkline import Symbols, spark
@@ -28,6 +28,7 @@ from tui.view.live_hosts import (
     count_states,
     mark_of,
     message_of,
+    shown_state,
     state_text,
 )
 
@@ -393,20 +394,21 @@ class HostCells:
 
     def layout_columns(self) -> tuple[Column[HostView], ...]:
         """Return how much of its test files each host has written, and how fast it writes."""
-        whole = size(self.shown.layout_bytes)
+        whole_bytes = self.shown.layout_bytes
 
         def written(host: HostView) -> float:
             return float(self.figures(host).total.bytes)
 
         def progress(host: HostView) -> list[Run]:
-            return meter(written(host) / self.shown.layout_bytes, self.trend_room, self.symbols)
+            return meter(written(host) / whole_bytes, self.trend_room, self.symbols)
 
         return (
             Column("", self.mark, 1),
             Column("host", lambda host: host.name, self.longest_name, gap=1,
                 order=lambda host: host.name),
-            Column("written", lambda host: f"{size(written(host))} of {whole}",
-                2 * max(len(whole), 8) + 4, right=True, order=written, falling=True),
+            Column("written", lambda host: size_of(written(host), whole_bytes),
+                max(16, len(size_of(whole_bytes, whole_bytes))), right=True, order=written,
+                falling=True),
             Column("rate", lambda host: bandwidth(self.rate(host, "bandwidth")), 10, right=True,
                    order=lambda host: known(self.rate(host, "bandwidth")), falling=True),
             *self.telemetry.columns(),
@@ -428,7 +430,7 @@ class HostCells:
             Column("", self.mark, 1),
             Column("host", lambda host: host.name, self.longest_name, gap=1,
                 order=lambda host: host.name),
-            Column("state", self.state, 9,
+            Column("state", self.state, 11,
                    order=lambda host: STATE_ORDER.index(state_text(host, self.now))),
             *facts,
             Column("", lambda _: "", least=0),
@@ -436,7 +438,7 @@ class HostCells:
 
     def state(self, host: HostView) -> Run:
         """Return a host's state in a word."""
-        return state_text(host, self.now), "bad" if host.state in BROKEN else LABEL
+        return shown_state(host, self.now), "bad" if host.state in BROKEN else LABEL
 
     def rate_columns(self) -> list[Column[HostView]]:
         """Return the columns of deviation (of several hosts), rates and tail latency."""

@@ -24,7 +24,17 @@ from tui.text.line import (
 )
 from tui.text.plot import TimeAxis
 from tui.text.sparkline import Symbols
-from tui.view.live_hosts import ALIKE, NOTHING, PLAIN, ROLES, SHADES, WORDS, HostLevels, StripRow
+from tui.view.live_hosts import (
+    ALIKE,
+    BROKEN,
+    NOTHING,
+    PLAIN,
+    ROLES,
+    SHADES,
+    WORDS,
+    HostLevels,
+    StripRow,
+)
 
 if TYPE_CHECKING:
     from tui.journal.measurement import Measurement
@@ -203,7 +213,9 @@ class HostStrip(Lines, can_focus=True):
 
 
 class HostLine(HostStrip, can_focus=False):
-    """The slowest host over time as one line above the heat map, and how fast it is now."""
+    """The worst host over time as one line above the heat map, and how fast it is now: a lost one,
+    else the slowest.
+    """
 
     DEFAULT_CSS = "HostLine { height: 1; padding: 0 1; }"
     pace: Callable[[str], str] | None = None  # of a host, in few cells
@@ -227,7 +239,8 @@ class HostLine(HostStrip, can_focus=False):
         """Return the line; empty if there is no room."""
         if not self._read_levels(width) or not self.hosts:
             return []
-        row, columns = self.levels.worst, len(self.levels.levels)
+        broken = [name for name, host in self.hosts.items() if host.state in BROKEN]
+        row, columns = self.levels.worst(broken), len(self.levels.levels)
         if row is None:
             return []
         name, *cells = self._line([row], NAME - 1, columns)

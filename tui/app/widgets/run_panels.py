@@ -65,6 +65,7 @@ class RunHead:
     remaining_s: float | None = None
     at_most: bool = False  # upper bound
     about: bool = False  # estimate
+    recorded_s: float | None = None  # length of what is replayed
     allocation_left_s: float | None = None  # until the allocation ends
     past: str = ""  # how long ago the figures shown are from; `state` is then their time
 
@@ -110,6 +111,8 @@ class RunHeader(Lines):
             now = f"  now {clock(head.elapsed_s)}" if head.remaining_s is not None else ""
             return [(head.past, "warn"), (now, LABEL)]
         runs: list[Run] = [(clock(head.elapsed_s), VALUE)]
+        if head.recorded_s is not None:
+            runs.append((f" of {clock(head.recorded_s)} recorded", LABEL))
         if head.expected_s:
             runs.append((f" / {clock(head.expected_s)}", LABEL))
         over_s = head.elapsed_s - head.expected_s if head.expected_s else 0.0

@@ -383,7 +383,7 @@ class TaskRun:
 
 def no_contact_text(lease_s: float, why: str) -> str:
     """Return why a host is given up after a lease without contact, and what its load does."""
-    return f"no contact for {lease_s:g} s, so the host ends its load: {why}"
+    return f"{why}; no contact for {lease_s:g} s, load stops"
 
 
 class TaskLoad(Struct, frozen=True):
