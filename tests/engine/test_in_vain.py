@@ -13,8 +13,10 @@ from tui.engine.inputs.profiles import Catalogue, LoadedProfile
 from tui.engine.plan.plan import Choices, build_plan
 from tui.engine.plan.search import SearchChoice
 from tui.model.address import HostAddress
-from tui.model.plan import Plan
+from tui.model.alike import vain_axes
+from tui.model.plan import Plan, parse_plan
 from tui.model.problem import UsageError
+from tui.view.plan import caveats_of
 
 BASE = """\
 profile: my/base
@@ -28,6 +30,7 @@ headline: {metric: iops, direction: read}
 """
 FIXED = "fio: {jobs: {mix: {bs: 64k}}}\n"
 IDLE = "every job sets its own: [mix] bs=64k"
+DATA = Path(__file__).parents[1] / "data"
 VAIN = "iodepth has no effect with psync: it is synchronous"
 SWEEP = "sweep over depth: all points run the same load, so they differ only by chance"
 QUEUES = "fio: {global: {ioengine: libaio}}\n"
@@ -89,7 +92,7 @@ def test_an_option_that_every_job_overrides_is_a_hint_with_its_place(own: Catalo
     told += "[mix] thinktime=8, [more] thinktime=16"
     profile = loaded(own, more)
     assert hints(profile) == [told]
-    assert [caveat.removeprefix(f"{own.user_dir}/") for caveat in plan(profile).caveats] == [told]
+    assert [caveat.removeprefix(f"{own.user_dir}/") for caveat in caveats_of(plan(profile))] == [told]
 
 
 def test_a_profile_may_fix_what_the_extended_one_left_open_and_says_so(own: Catalogue) -> None:
@@ -144,27 +147,35 @@ def test_a_depth_that_no_engine_keeps_is_a_hint(own: Catalogue, more: str) -> No
 
 
 def test_a_plan_says_that_a_depth_does_not_act(own: Catalogue) -> None:
-    assert plan(loaded(own, ""), overrides={"depth": "4"}).caveats == [VAIN]
+    made = plan(loaded(own, ""), overrides={"depth": "4"})
+    assert caveats_of(made) == [VAIN]
+    assert made.steps[0].jobs[0].in_vain == made.caveats[0] != VAIN
     assert plan(loaded(own, "")).caveats == []
     offloaded = loaded(own, "fio: {global: {io_submit_mode: offload}}\n")
     assert plan(offloaded, overrides={"depth": "4"}).caveats == []
+
+
+def test_a_plan_that_has_caveats_as_texts_is_read_and_shown_as_before() -> None:
+    old = parse_plan((DATA / "plans" / "caveats-as-texts.json").read_bytes())
+    assert caveats_of(old) == old.caveats == [VAIN, SWEEP.replace("depth", "iodepth")]
+    assert vain_axes(old.steps, old.axes) == ["iodepth"]
 
 
 def test_a_sweep_over_a_depth_that_does_not_act_is_reported_to_measure_one_load(
     own: Catalogue,
 ) -> None:
     values = {"bs": ["4k", "8k"], "depth": ["1", "4"]}
-    assert plan(loaded(own, ""), sweep=values).caveats == [VAIN, SWEEP]
+    assert caveats_of(plan(loaded(own, ""), sweep=values)) == [VAIN, SWEEP]
     assert plan(loaded(own, QUEUES), sweep=values).caveats == []
 
 
 def test_a_depth_that_one_of_two_jobs_keeps_is_a_sweep(own: Catalogue) -> None:
     both = loaded(own, "fio: {jobs: {more: {ioengine: libaio, rw: read}}}\n")
-    assert plan(both, sweep={"depth": ["1", "4"]}).caveats == [VAIN]
+    assert caveats_of(plan(both, sweep={"depth": ["1", "4"]})) == [VAIN]
 
 
 def test_a_search_over_a_depth_that_does_not_act_says_so(own: Catalogue) -> None:
     wish = SearchChoice("capacity", limits=["p99 < 5ms"], over={"depth": [1, 4]})
     told = "search over depth: all values give the same load"
-    assert plan(loaded(own, ""), search=wish).caveats == [told, VAIN]
+    assert caveats_of(plan(loaded(own, ""), search=wish)) == [told, VAIN]
     assert plan(loaded(own, QUEUES), search=wish).caveats == []

@@ -19,11 +19,12 @@ from tui.engine.plan.plan import Choices, build_plan
 from tui.engine.plan.reproduce import choices_again
 from tui.engine.plan.search import SearchChoice, offered_step
 from tui.model.address import HostAddress
+from tui.model.operands import clause
 from tui.model.plan import Plan
 from tui.model.problem import UsageError
 from tui.model.profile_parts import over_of
 from tui.model.search import HOSTS, Offer
-from tui.view.plan import time_bounds
+from tui.view.plan import caveats_of, time_bounds
 
 FOUR = [HostAddress(name=f"h{number}") for number in range(1, 5)]
 LOAD = """\
@@ -247,18 +248,20 @@ def test_numbers_of_hosts_are_those_that_were_given_and_those_of_a_profile_that_
     assert over(plan(catalogue, "demo/quick", SearchChoice("scaling"))) == {HOSTS: (1, 2, 4)}
     wide = plan(catalogue, "my/wide", SearchChoice())
     assert over(wide) == {"rate": (), HOSTS: (1, 2)}
-    assert wide.caveats == [
+    assert wide.caveats == [clause("host-counts-skipped", counts=[8], hosts=4)]
+    assert caveats_of(wide) == [
         "host counts 8 of the profile: skipped, because only 4 hosts are chosen"
     ]
 
 
 def test_what_a_search_sets_itself_is_reported_once_before_it_starts(catalogue: Catalogue) -> None:
     found = plan(catalogue, "my/rated", SearchChoice(), overrides={"runtime": "5m"})
-    assert [caveat.partition(":")[0] for caveat in found.caveats] == [
+    told = caveats_of(found)
+    assert [caveat.partition(":")[0] for caveat in told] == [
         "job mix",
         "runtime is ignored",
     ]
-    assert "rate_iops=500 is ignored" in found.caveats[0]
+    assert "rate_iops=500 is ignored" in told[0]
     assert "rate_iops" not in found.steps[0].tasks[0].job_file
     assert (
         plan(catalogue, "demo/quick", SearchChoice("curve"), overrides={"numjobs": "2"}).caveats

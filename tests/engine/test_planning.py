@@ -18,8 +18,10 @@ from tui.engine.inputs.profiles import Catalogue
 from tui.engine.plan.plan import Choices, build_plan
 from tui.engine.plan.search import SearchChoice
 from tui.model.address import HostAddress
+from tui.model.operands import is_clause
 from tui.model.plan import LeftOut, Plan
 from tui.model.problem import UsageError
+from tui.view.plan import caveats_of
 
 H1, H2 = HostAddress(name="h1"), HostAddress(name="h2")
 
@@ -107,11 +109,14 @@ def test_choices_that_make_no_run_are_refused(choice: dict[str, Any], message: s
 
 
 def test_a_suites_value_that_its_profiles_differ_by_is_a_caveat() -> None:
-    (caveat,) = plan("wekatester/default", overrides={"numjobs": "4"}).caveats
-    assert caveat.startswith(
+    made = plan("wekatester/default", overrides={"numjobs": "4"})
+    (caveat,) = made.caveats
+    assert is_clause(caveat) and caveat["code"] == "one-value-for-suite"
+    (told,) = caveats_of(made)
+    assert told.startswith(
         "numjobs=4 applies to every profile of the suite; their own values differ: "
     )
-    assert "1 in " in caveat and "latency" in caveat
+    assert "1 in " in told and "latency" in told
     assert plan("wekatester/default", overrides={}).caveats == []
 
 

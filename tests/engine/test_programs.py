@@ -29,6 +29,7 @@ from tui.model.problem import UsageError
 from tui.remote.answers import HostProbe, ToolFacts
 from tui.remote.connections import Connections
 from tui.remote.transport import HostError
+from tui.view.plan import caveats_of
 
 X86, ARM = 62, 183
 LOCAL = HostAddress("local", transport="local")
@@ -72,7 +73,7 @@ def test_a_real_program_is_read_as_what_it_is() -> None:
 
 def test_a_program_that_is_not_static_is_reported(tmp_path: Path) -> None:
     program(tmp_path / "fio", dynamic=True)
-    assert "dynamically linked" in with_programs(plan(), tmp_path, required=True).caveats[-1]
+    assert "dynamically linked" in caveats_of(with_programs(plan(), tmp_path, required=True))[-1]
 
 
 def test_a_folder_without_what_the_plan_needs_is_refused_only_when_it_was_asked_for(

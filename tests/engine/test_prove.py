@@ -20,6 +20,7 @@ from tui.model.address import HostAddress
 from tui.model.plan import Plan
 from tui.model.problem import UsageError
 from tui.model.search import SAID, LoadChange, Prediction, ProofQuestion
+from tui.view.plan import caveats_of
 
 HOSTS = [HostAddress(name=f"h{number}") for number in (1, 2, 3, 4)]
 BETTER = Prediction("iops", least=1.3, below=1.1)
@@ -84,7 +85,7 @@ def test_a_check_that_came_after_the_run_refuses_nothing_that_ran() -> None:
     old = replace(first, profile=replace(first.profile, text=idle))
     made = proof(old, DEPTH)
     assert [step.in_flight for step in made.steps] == [16, 32]
-    (said,) = made.caveats
+    (said,) = caveats_of(made)
     assert said.startswith("this version of benchtui rejects the profile: weka/read-iops:")
     assert said.endswith("parameter 'spare' is never used: no option contains {spare}")
     broken = replace(

@@ -103,7 +103,7 @@ def test_a_depth_that_the_engine_does_not_keep_is_reported_and_that_it_was_swept
     both = RunEvidence(at.plan, at.hosts, [*at.steps, *at.steps], at.seen)
     (only,) = found("depth", both)
     told = "; points that differ only in depth are the same load"
-    assert (only.severity, message_of(only)) == ("warning", vain.in_vain + told)
+    assert (only.severity, message_of(only)) == ("warning", f"{vain.in_vain}{told}")
 
 
 def test_data_that_an_array_can_reduce_is_reported() -> None:

@@ -30,8 +30,11 @@ from tui.model.event import Contradiction
 from tui.model.operands import clause, likeness
 from tui.model.record import Finding, RunRecord
 from tui.text.comparison_texts import COMPARISON
+from tui.text.plan_texts import PLAN
 from tui.text.search_texts import SEARCH
 from tui.view.objections import reason_code
+from tui.workloads.elbencho import texts as elbencho
+from tui.workloads.fio import texts as fio
 
 JUDGE = Path(wording.__file__).parent
 MAKERS = {
@@ -90,6 +93,17 @@ def test_every_code_of_a_search_has_a_text_and_every_text_is_used() -> None:
 def test_every_code_of_a_comparison_has_a_text_and_every_text_is_used() -> None:
     given = codes({"clause": 0}, JUDGE.parent.glob("analysis/*.py"))
     assert given == COMPARISON.keys() and len(given) > 20
+
+
+def test_every_caveat_of_a_plan_has_a_text_and_every_text_is_used() -> None:
+    files = [*JUDGE.parent.glob("engine/**/*.py"), *JUDGE.parent.glob("sources/**/*.py")]
+    makers = [file for file in files if file.parent.name in ("plan", "inputs", "ansible")]
+    given = codes({"clause": 0}, [*makers, JUDGE.parent / "engine" / "preflight" / "programs.py"])
+    assert given == PLAN.keys()
+    for name, of_tool in (("fio", fio.CAVEATS), ("elbencho", elbencho.CAVEATS)):
+        folder = JUDGE.parent / "workloads" / name
+        made = codes({"clause": 0}, [folder / "plan.py", *folder.glob("[ov]*.py")])
+        assert made == of_tool.keys()
 
 
 def test_reasons_of_older_records_keep_their_words_and_what_they_mean() -> None:

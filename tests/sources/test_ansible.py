@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tui.model.address import HostAddress
+from tui.model.operands import clause
 from tui.model.problem import UsageError
 from tui.sources.ansible.source import TOOL, AnsibleSource, host_of, read_here, through_tool
 from tui.sources.base import SourceContext
@@ -317,7 +318,8 @@ def test_an_unknown_group_has_the_nearest_name(context: SourceContext) -> None:
 
 def test_options_of_ssh_that_are_not_applied_are_reported(context: SourceContext) -> None:
     (context.directory / "inv").write_text("h1 ansible_ssh_common_args='-J gate'\n")
-    assert "ansible_ssh_common_args is not applied" in AnsibleSource().find("inv", context).notes[0]
+    told = clause("option-not-applied", source="inv", option="ansible_ssh_common_args")
+    assert AnsibleSource().find("inv", context).notes == (told,)
 
 
 @pytest.mark.slow

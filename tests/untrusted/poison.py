@@ -37,7 +37,7 @@ KEPT = re.compile(
 MADE = ("bottleneck", "proof", "problems", "errors", "notes", "messages", "files_left",
     "files_removed", "left_out",
         "cache_drops", "attested", "members", "differing", "groups", "findings",
-        "steady")  # fmt: skip
+        "steady", "caveats")  # fmt: skip
 """Records that are made up where a run has none.
 
 Others would contradict its figures: other runs have them.
@@ -93,7 +93,7 @@ class Poison:
     ) -> dict[Any, Any]:
         if not value and KEPT.search(place):
             return {}
-        given = value or {"made": None}
+        given = value or {"made": "" if args[1] in (Any, object) else None}
         return {
             self.text(key, place): self.value(each, args[1], f"{place}.{key}")
             for key, each in given.items()

@@ -196,13 +196,14 @@ def check_all(args: argparse.Namespace) -> int:
     """Check hosts and print the result; return 3 unless all are ready."""
     from tui.engine.preflight.host_check import check_hosts
     from tui.engine.preflight.programs import caveats_of
+    from tui.workloads import caveat_text
 
     if args.dir is not None and not args.dir.startswith("/"):
         raise UsageError(f"--dir {args.dir}: expected an absolute path on the hosts")
     addresses = chosen(args)
     programs = programs_of(args.programs)
     for caveat in caveats_of(programs):
-        say(f"benchtui: {caveat}")
+        say(f"benchtui: {caveat_text(caveat)}")
     checks = connected(
         args, lambda connections: check_hosts(addresses, args.dir, connections, programs)
     )

@@ -23,7 +23,7 @@ from tui.metrics.figures import enough_behind
 from tui.metrics.registry import BOTH, MIXED, direction
 from tui.model.alike import vain_axes
 from tui.model.criteria import default
-from tui.model.operands import Operands
+from tui.model.operands import Operands, unique
 from tui.record.headline import SHORT_S, ended_early, operation_seconds, shortest_phase_s
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def depth(at: StepEvidence) -> Iterator[CheckResult]:
         raise UnknownError("job-parameters")
     swept = vain_axes(at.run.plan.steps, at.run.plan.axes)
     code = "swept" if swept else "in-vain"
-    for operands in dict.fromkeys(job.in_vain for job in at.step.jobs if job.in_vain):
+    for operands in unique(job.in_vain for job in at.step.jobs if job.in_vain):
         yield CheckResult("warning", code, 1, operands={"quote": operands, "axes": list(swept)})
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict, TypeGuard
+from collections.abc import Iterable
+from typing import Any, TypedDict, TypeGuard, TypeVar
 
 import msgspec
 
+T = TypeVar("T")
 Operands = dict[str, Any]
 """By name: numbers in base units, names, quoted texts of hosts and people (`quote`), lists of
 these, lists of (name, value), and clauses.
@@ -22,6 +24,20 @@ class Clause(TypedDict):
 def clause(code: str, /, **operands: Any) -> Clause:
     """Return a text, or a part of one, as its code and operands."""
     return {"code": code, "operands": operands}
+
+
+def by_generator(tool: str, told: Clause) -> Clause:
+    """Return a text that a load generator has (`Workload.texts`) as one of benchtui."""
+    return clause("by-generator", tool=tool, about=told["code"], **told["operands"])
+
+
+def unique(told: Iterable[T]) -> list[T]:
+    """Return clauses and other values, which need not be hashable, each once."""
+    found: list[T] = []
+    for each in told:
+        if each not in found:
+            found.append(each)
+    return found
 
 
 def is_clause(value: object) -> TypeGuard[Clause]:

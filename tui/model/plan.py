@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from tui.model.address import HostAddress
 from tui.model.check_names import with_current_names
 from tui.model.objects import REQUESTS, ObjectSet
+from tui.model.operands import Clause
 from tui.model.plain_data import MultiLine, PlainDecoder
 from tui.model.roles import in_role
 from tui.model.search import Proof, Search
@@ -244,8 +245,8 @@ class JobLoad(Struct, frozen=True, omit_defaults=True):
     redrawn_bytes: int | None = None
     same_draws: bool = False  # every host draws the same sizes and arrivals
     whole_blocks: bool = False  # no I/O is shorter than its block, not even at the end of a file
-    # options without effect: "iodepth has no effect with psync: it is synchronous"
-    in_vain: str = ""
+    # options without effect, as a text of the load generator; a plain text in older plans
+    in_vain: Clause | str = ""
     # job file lines without effect with this engine: "iodepth=16"
     idle: tuple[str, ...] = ()
     objects: bool = False  # of a store, outside the host's page cache, file systems and devices
@@ -514,8 +515,8 @@ class Plan(Struct, omit_defaults=True):
     until: Until | None = None
     members: list[ProfileRef] = field(default_factory=list)  # the profiles of a suite
     texts: dict[str, str] = field(default_factory=dict)  # the parameters as people write them
-    # worth knowing before it runs
-    caveats: list[str] = field(default_factory=list, name="remarks")
+    # worth knowing before it runs; texts in older plans
+    caveats: list[Clause | str] = field(default_factory=list, name="remarks")
     # requested steps that are not in `steps`
     left_out: list[LeftOut] = field(default_factory=list)
     # programs copied to hosts for the run

@@ -130,7 +130,20 @@ class Types:
             return _anything  # checked against its protocol when used
         if issubclass(hint, Struct):
             return self._struct(hint)
+        if typing.is_typeddict(hint):
+            return self._typed_dict(hint)
         return lambda value: "" if isinstance(value, hint) else _found(value, hint.__name__)
+
+    def _typed_dict(self, kind: type) -> Rule:
+        fields = {name: self.rule(hint) for name, hint in self._hints(kind).items()}
+
+        def check(value: Any) -> str:
+            if not isinstance(value, dict) or value.keys() != fields.keys():
+                return _found(value, f"a dict of {', '.join(fields)}")
+            errors = (_under(f"['{name}']", rule(value[name])) for name, rule in fields.items())
+            return next(filter(None, errors), "")
+
+        return check
 
     def _any_of(self, hints: Sequence[Any]) -> Rule:
         rules: list[Rule] | None = None

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tui.model.address import HostAddress
+from tui.model.operands import Clause
 from tui.model.problem import UsageError
 from tui.model.tool import installed_in, load_from
 
@@ -61,7 +62,8 @@ class FoundHosts(NamedTuple):
     specs: tuple[str, ...] = ()
     how: str = ""
     left_s: float | None = None  # seconds until the allocation ends
-    notes: tuple[str, ...] = ()  # worth knowing before a run
+    # worth knowing before a run; a code of tui/text/plan_texts.py, or a text of another package
+    notes: tuple[Clause | str, ...] = ()
 
 
 class HostSource:

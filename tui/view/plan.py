@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
+from tui import workloads
 from tui.capacity.budget import AFTER_OVER_S, lead_s, points_planned
 from tui.capacity.hold import HOLDS
 from tui.judge.wording import worded
@@ -443,7 +444,12 @@ def warnings(plan: Plan) -> list[str]:
         found.append(note)
     if note := too_few_to_compare(plan):
         found.append(note)
-    return [*found, *plan.caveats, *(f"left out: {left.text()}" for left in plan.left_out)]
+    return [*found, *caveats_of(plan), *(f"left out: {left.text()}" for left in plan.left_out)]
+
+
+def caveats_of(plan: Plan) -> list[str]:
+    """Return what is worth knowing before a plan runs, as texts."""
+    return [workloads.caveat_text(each) for each in plan.caveats]
 
 
 def _points(plan: Plan) -> tuple[int, int]:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from tui.model import tool
 from tui.model.problem import UsageError
-from tui.text.form import text_by_code
+from tui.text.form import text_by_code, worded_from
+from tui.text.plan_texts import PLAN
 
 if TYPE_CHECKING:
+    from tui.model.operands import Clause
     from tui.model.plan import Step
     from tui.workloads.base import ImportedOutput, KeptFile, Workload
 
@@ -34,6 +36,13 @@ def text_of(*, tool: str, about: str, **operands: Any) -> str:
     """
     own = find(tool)
     return text_by_code(own.texts() if own is not None else {}, about, operands)
+
+
+def caveat_text(told: Clause | str) -> str:
+    """Return the text of a caveat on a plan. Older plans store the text itself; return it
+    unchanged.
+    """
+    return worded_from({**PLAN, "by-generator": text_of}, told)
 
 
 def reports_operations(name: str) -> bool:

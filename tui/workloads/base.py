@@ -86,14 +86,14 @@ class TargetCheck(Struct, frozen=True):
 
 
 class Paced(Struct, frozen=True):
-    """A step that offers a rate; `caveats` say how it does so.
+    """A step that offers a rate; `caveats` say how it does so, as codes of `Workload.texts`.
 
     `unpaced`: why its jobs cannot offer a rate; empty if they can. `own_ramp`: the ramp comes from
     the profile, or there is none.
     """
 
     step: Step
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[Clause, ...] = ()
     unpaced: str = ""
     own_ramp: bool = False
 
@@ -147,8 +147,8 @@ class Planning(Protocol):
         """
         raise UsageError(f"{profile.profile}: {profile.tool} cannot limit its rate")
 
-    def set_by_search(self, profile: Profile, params: Mapping[str, ParamValue]) -> list[str]:
-        """Return notes on settings of a profile that a search overrides."""
+    def set_by_search(self, profile: Profile, params: Mapping[str, ParamValue]) -> list[Clause]:
+        """Return notes on settings of a profile that a search overrides, as codes of `texts`."""
         return []
 
     def lengths(self, profile: Profile) -> list[str]:
@@ -268,7 +268,7 @@ class Showing(Protocol):
         return ()
 
     def texts(self) -> Mapping[str, Text]:
-        """Return the texts of its findings and of `spread`, by code."""
+        """Return the texts of its findings, of its notes on plans and of `spread`, by code."""
         return {}
 
     def contradiction_texts(self) -> Mapping[str, str]:

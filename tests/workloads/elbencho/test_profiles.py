@@ -9,6 +9,7 @@ import re
 import pytest
 
 from tui.model.address import HostAddress
+from tui.model.operands import clause
 from tui.model.plan import FILE_NUMBER, Step
 from tui.model.problem import UsageError
 from tui.model.profile import resolve_params
@@ -131,7 +132,9 @@ def test_passes_that_are_too_short_for_a_rate_are_refused(files: int, paced: boo
     body = FILES.format(phase="read").replace("files: 2", f"files: {files}")
     profile = load_profile(text(body, "{metric: iops, direction: read}"), "p.yaml")
     offer = Offer(200.0, 10.0)  # 100 a second and thread: 2000 files are 20 s
-    assert set_by_search(profile, {})[0].startswith(f"at most {files // 20 * 2} IOPS")
+    assert set_by_search(profile, {}) == [
+        clause("highest-rate", most_iops=files // 20 * 2, pass_s=20)
+    ]
     if paced:
         pace(profile, {}, [HostAddress("h1")], {"h1": 1}, offer)
         return

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.workloads.fio.real import needs_fio, run
 from tui import workloads
 from tui.model.address import HostAddress
+from tui.model.operands import clause
 from tui.model.plan import HostTask, Step
 from tui.model.problem import UsageError
 from tui.model.profile import resolve_params
@@ -167,7 +168,7 @@ def test_the_smallest_job_keeps_one_a_second_on_each_host_and_this_is_reported()
     found = paced({"rw": "randread"}, 100, 4, {"w": WRITERS}, {"a": 0.999, "w": 0.001})
     assert by_job(found.step)["w"] == 4
     assert sum(by_job(found.step).values()) == 100
-    assert "job w: 3 IOPS above the job's share" in " ".join(found.caveats)
+    assert clause("above-share", job="w", iops=3) in found.caveats
 
 
 def test_workers_of_a_section_of_their_own_keep_their_files() -> None:
@@ -181,7 +182,8 @@ def test_a_rate_too_low_for_all_workers_is_offered_by_fewer_and_this_is_reported
     found = paced({"rw": "randread"}, 45)
     assert rates(found.step)["read"] == 45
     assert [load.workers for load in found.step.jobs] == [2]
-    assert "4 of 8 workers" in " ".join(found.caveats)
+    (told,) = found.caveats
+    assert told["operands"] | {"workers": 4, "of": 8} == told["operands"]
     with pytest.raises(UsageError, match="less than one"):
         paced({"rw": "randread"}, 1)
 

@@ -378,6 +378,7 @@ def proof_question(plan: Plan) -> Confirm:
     """Return the dialog that asks whether to run a counter-experiment: change, prediction, time."""
     from tui.metrics import units
     from tui.model.search import SAID
+    from tui.view.plan import caveats_of
 
     if plan.proves is None:
         raise ValueError("this plan is not a counter-experiment")
@@ -387,7 +388,7 @@ def proof_question(plan: Plan) -> Confirm:
         f" unchanged and then with {SAID[experiment.change]}: {units.span(plan.expected_s)} of"
         f" load.\nPredicted: {experiment.prediction.text}."
     )
-    body += "".join(f"\n\n{caveat}" for caveat in plan.caveats)
+    body += "".join(f"\n\n{caveat}" for caveat in caveats_of(plan))
     return Confirm("Confirm this run's bottleneck?", body, PROOF_CHOICES)
 
 

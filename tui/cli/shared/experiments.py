@@ -168,6 +168,7 @@ def measured(plan: Plan, destroy: Sequence[str], *, sure: bool) -> tuple[Path, i
     from tui.cli.shared.launching import agreed, start
     from tui.cli.shared.progress import followed
     from tui.model.search import SAID
+    from tui.view.plan import caveats_of
 
     if plan.proves is not None:
         experiment = plan.proves.experiment
@@ -175,7 +176,7 @@ def measured(plan: Plan, destroy: Sequence[str], *, sure: bool) -> tuple[Path, i
             f"if the bottleneck is {plan.proves.kind}, {SAID[experiment.change]} should give"
             f" {experiment.prediction.text}"
         )
-    for caveat in plan.caveats:
+    for caveat in caveats_of(plan):
         say(f"benchtui: {caveat}")
     run_dir = start(agreed(plan, destroy, sure=sure))
     say(f"run {run_dir.name}")

@@ -13,6 +13,7 @@ from msgspec.structs import asdict, replace
 from tui.model import hostspec
 from tui.model.address import HostAddress
 from tui.model.hostspec import Destination
+from tui.model.operands import Clause, clause
 from tui.model.plan import SourceUse
 from tui.model.problem import Problem, UsageError, did_you_mean, nearest, suggestion
 from tui.sources.base import FoundHosts, SourceContext, installed_sources, load_source
@@ -60,7 +61,7 @@ class Chooser:
     refuse_unknown: Callable[[Iterable[ChosenHost]], None]
     asked: dict[str, FoundHosts] = field(default_factory=dict)
     uses: list[SourceUse] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    notes: list[Clause] = field(default_factory=list)
     # named by sources so far
     vouched: dict[str, HostAddress] = field(default_factory=dict)
 
@@ -242,7 +243,10 @@ class Chooser:
                     part, names, f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", found.how, found.left_s
                 )
             )
-            self.notes += found.notes
+            self.notes += [
+                clause("note-of-source", quote=note) if isinstance(note, str) else note
+                for note in found.notes
+            ]
         return chosen
 
     def asked_once(self, part: str, source: tuple[str, str]) -> FoundHosts:

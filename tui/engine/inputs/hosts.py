@@ -25,6 +25,7 @@ from tui.sources.base import SourceContext, installed_sources
 if TYPE_CHECKING:
     from tui.engine.inputs.choosing import Chooser, ChosenHost
     from tui.model.inventory import HostEntry, Inventory
+    from tui.model.operands import Clause
     from tui.model.plan import SourceUse
     from tui.model.source_group import SourceGroup
 
@@ -197,7 +198,7 @@ class Fleet:
         return [use for use in self.uses if not names.isdisjoint(use.hosts)]
 
     @property
-    def notes(self) -> list[str]:
+    def notes(self) -> list[Clause]:
         """Notes from sources to show before a run."""
         return self.chooser.notes
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tui.model.operands import unique
 from tui.model.plain_data import format_utc
 from tui.model.problem import UsageError
 from tui.model.source_group import SourceGroup
@@ -79,4 +80,4 @@ def take_answer(fleet: Fleet, answer: SourceAnswer) -> None:
     for host in set(before.names) - set(group.names) - still:
         known.vouched.pop(host, None)
     known.vouched.update(answer.chooser.vouched)
-    known.notes[:] = dict.fromkeys((*known.notes, *answer.chooser.notes))
+    known.notes[:] = unique([*known.notes, *answer.chooser.notes])

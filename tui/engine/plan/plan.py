@@ -32,11 +32,11 @@ from tui.engine.plan.steps import (
     rounds_at,
     target_of,
     unprepared,
-    vain_texts,
+    vain_options,
 )
-from tui.metrics import units
 from tui.model.address import HostAddress
 from tui.model.alike import vain_axes
+from tui.model.operands import Clause, by_generator, clause
 from tui.model.plain import SECRET_PATTERN
 from tui.model.plan import Headline, Plan, ProfileRef, SourceUse, Step, Until
 from tui.model.problem import UsageError
@@ -100,7 +100,7 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
     )
     hosts = list(choices.hosts)
     search = search_of(loaded, choices.search, len(hosts), choices.words)
-    caveats: list[str] = []
+    caveats: list[Clause | str] = []
     if search is None:
         steps = build_steps(loaded, choices.overrides, wanted, hosts)
     else:
@@ -127,11 +127,15 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
         profile=suite_ref(loaded, params, reaching) if members else profile_ref(loaded, params),
         params=dict(params),
         texts={name: person_text(profile, name, value) for name, value in params.items()} | reached,
-        caveats=[caveat for name, text in reached.items() if (caveat := uneven(loaded, name, text))]
+        caveats=[told for name, text in reached.items() if (told := uneven(loaded, name, text))]
         + loads_on_servers(hosts)
         + caveats
-        + [str(hint) for each in (loaded, *members) for hint in each.unreached]
-        + vain_texts(steps, names),
+        + [
+            clause("profile-hint", quote=str(hint))
+            for each in (loaded, *members)
+            for hint in each.unreached
+        ]
+        + vain_options(steps, names),
         hosts=hosts,
         steps=steps,
         headline=headline_of(profile),
@@ -197,9 +201,9 @@ def reached_text(loaded: LoadedProfile, name: str, text: str) -> str:
     return person_text(profile, name, parse_param(profile.params[name], text))
 
 
-def uneven(loaded: LoadedProfile, name: str, text: str) -> str:
-    """Return a note if one value is set for a parameter that differs among the profiles of a suite;
-    else "".
+def uneven(loaded: LoadedProfile, name: str, text: str) -> Clause | None:
+    """Return a note if one value is set for a parameter that differs among the profiles of a
+    suite.
     """
     kept: dict[str, list[str]] = {}
     for tag, member in loaded.members.items():
@@ -208,11 +212,9 @@ def uneven(loaded: LoadedProfile, name: str, text: str) -> str:
                 person_text(member.profile, name, resolve_params(member.profile, {})[name]), []
             ).append(tag)
     if len(kept) < 2:
-        return ""
-    others = "; ".join(
-        f"{value} in {', '.join(tags)}" for value, tags in kept.items() if value != text
-    )
-    return f"{name}={text} applies to every profile of the suite; their own values differ: {others}"
+        return None
+    others = [[value, tags] for value, tags in kept.items() if value != text]
+    return clause("one-value-for-suite", name=name, value=text, others=others)
 
 
 def secret_names(loaded: LoadedProfile, steps: Sequence[Step]) -> list[str]:
@@ -232,16 +234,12 @@ def secret_names(loaded: LoadedProfile, steps: Sequence[Step]) -> list[str]:
     )
 
 
-def loads_on_servers(hosts: Sequence[HostAddress]) -> list[str]:
+def loads_on_servers(hosts: Sequence[HostAddress]) -> list[Clause | str]:
     """Return a note on hosts that generate load although the inventory lists them as storage
     nodes.
     """
     names = [host.name for host in hosts if host.role == "server"]
-    return (
-        [f"{', '.join(names)}: role server in the inventory, but generating load in this run"]
-        if names
-        else []
-    )
+    return [clause("loads-on-servers", hosts=names)] if names else []
 
 
 def headline_of(profile: Profile) -> Headline | None:
@@ -323,7 +321,7 @@ class Slotted(Struct, frozen=True):
 
     search: Search
     steps: list[Step]
-    caveats: list[str]
+    caveats: list[Clause | str]
 
 
 def build_slots(
@@ -364,9 +362,12 @@ def build_slots(
         replace(step, index=index, pause_s=step.pause_s if index else 0.0)
         for index, step in enumerate(steps)
     ]
-    own = workloads.get(profile.tool).set_by_search(profile, planned.params)
+    tool = workloads.get(profile.tool)
+    own = [
+        by_generator(profile.tool, told) for told in tool.set_by_search(profile, planned.params)
+    ]
     vain = [
-        f"search over {knob.name}: all values give the same load"
+        clause("same-load-in-search", name=knob.name)
         for knob in search.over
         if any(job.in_vain for job in slots[0].step.jobs)
         and _is_vain(profile, planned.params, hosts, knob)
@@ -453,7 +454,7 @@ def _led(search: Search, slot: Paced) -> Search:
     return replace(search, lead_s=own, own_ramp=slot.own_ramp)
 
 
-def _hosts_left_out(profile: Profile, search: Search, hosts: int) -> list[str]:
+def _hosts_left_out(profile: Profile, search: Search, hosts: int) -> list[Clause]:
     """Return a note on the profile's host counts that exceed the number of chosen hosts; empty if
     there are none.
     """
@@ -462,11 +463,5 @@ def _hosts_left_out(profile: Profile, search: Search, hosts: int) -> list[str]:
         if profile.capacity and search.kind == "capacity"
         else []
     )
-    if not (above := [str(each) for each in asked if each > hosts]):
-        return []
-    return [
-        (
-            f"host counts {', '.join(above)} of the profile: skipped, because only"
-            f" {units.plural(hosts, 'host')} {'is' if hosts == 1 else 'are'} chosen"
-        )
-    ]
+    above = [each for each in asked if each > hosts]
+    return [clause("host-counts-skipped", counts=above, hosts=hosts)] if above else []

@@ -21,6 +21,7 @@ from tui.engine.plan.steps import (
 from tui.metrics.registry import MIXED
 from tui.model.address import HostAddress
 from tui.model.extras import check_statistics
+from tui.model.operands import Clause, clause
 from tui.model.plan import Plan, ProfileRef, Step
 from tui.model.problem import Problem, UsageError
 from tui.model.profile import Param, ParamValue, Profile, parse_limit, parse_param
@@ -121,14 +122,12 @@ def kept_profile(ref: ProfileRef) -> Profile:
     return recorded_profile(ref.text, ref.tag, _bases_of(ref))
 
 
-def refused_today(ref: ProfileRef) -> list[str]:
+def refused_today(ref: ProfileRef) -> list[Clause | str]:
     """Return why the run's profile would be rejected now, by checks added since."""
     try:
         load_profile(ref.text, ref.tag, _bases_of(ref))
     except UsageError as error:
-        return [
-            f"this version of benchtui rejects the profile: {problem}" for problem in error.problems
-        ]
+        return [clause("profile-rejected", quote=str(problem)) for problem in error.problems]
     return []
 
 

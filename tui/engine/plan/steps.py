@@ -15,6 +15,7 @@ from tui.engine.plan.choices import OPTIONS, Words
 from tui.model.address import HostAddress
 from tui.model.alike import same_over, vain_axes
 from tui.model.objects import check_apart
+from tui.model.operands import Clause, clause, unique
 from tui.model.plain import HOSTS_AXIS
 from tui.model.plan import Headline, Step, Until, at_once
 from tui.model.problem import Problem, UsageError, did_you_mean
@@ -77,17 +78,11 @@ def check_points(profile: Profile, steps: Sequence[Step], names: Iterable[str]) 
             )
 
 
-def vain_texts(steps: Sequence[Step], names: Iterable[str]) -> list[str]:
+def vain_options(steps: Sequence[Step], names: Iterable[str]) -> list[Clause | str]:
     """Return notes on options without effect, and on sweeps whose points are all the same load."""
-    vain = dict.fromkeys(job.in_vain for step in steps for job in step.jobs if job.in_vain)
+    vain = unique(job.in_vain for step in steps for job in step.jobs if job.in_vain)
     same = vain_axes(steps, names)
-    return [
-        *vain,
-        *(
-            f"sweep over {name}: all points run the same load, so they differ only by chance"
-            for name in same
-        ),
-    ]
+    return [*vain, *(clause("same-load-in-sweep", name=name) for name in same)]
 
 
 Params = dict[str, ParamValue]

@@ -23,6 +23,7 @@ from msgspec.structs import replace
 from tui import workloads
 from tui.engine.preflight.rules import commands_of, requirements_of
 from tui.model.bounded import read_file
+from tui.model.operands import Clause, clause
 from tui.model.plan import CarriedProgram, Plan, of_machine
 from tui.model.problem import Problem, UsageError
 from tui.remote.fan_out import agent_on
@@ -60,10 +61,10 @@ def with_programs(plan: Plan, folder: Path, *, required: bool) -> Plan:
     return replace(plan, carried=found, caveats=[*plan.caveats, *caveats_of(found)])
 
 
-def caveats_of(programs: Sequence[CarriedProgram]) -> list[str]:
+def caveats_of(programs: Sequence[CarriedProgram]) -> list[Clause]:
     """Return a caveat on each program that is dynamically linked."""
     dynamic = dict.fromkeys(each.name for each in programs if each.dynamic)
-    return [f"{name} is dynamically linked: the hosts need the same libraries" for name in dynamic]
+    return [clause("dynamic-program", program=name) for name in dynamic]
 
 
 def programs_for_check(folder: Path, *, required: bool) -> list[CarriedProgram]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
+from tui import workloads
 from tui.capacity.answer import answer
 from tui.capacity.next_point import has_rate, next_offer, unbounded, why_over
 from tui.capacity.points import PointData, clearly_over, judge
@@ -22,6 +23,7 @@ from tui.engine.session.context import (
 from tui.journal.reader import read_events
 from tui.metrics.figures import over_hosts, total_rates
 from tui.model.event import HostResult, PointDecided, PointOffered, Sample, StepEnded, StepStarted
+from tui.model.operands import by_generator
 from tui.model.plan import Step
 from tui.model.problem import UsageError
 from tui.model.rundir import JOURNAL_FILE
@@ -84,7 +86,7 @@ def _offered(ctx: RunContext, slot: Step, offer: Offer) -> Step:
             "partial", EXIT_PARTIAL, f"cannot offer {offer_text(offer)}: {why}"
         ) from None
     for caveat in paced.caveats:
-        ctx.say("info", caveat)
+        ctx.say("info", workloads.caveat_text(by_generator(slot.tool, caveat)))
     return ctx.offer(PointOffered(t=0.0, step=slot.index, offer=offer, planned=paced.step))
 
 

@@ -6,6 +6,7 @@ import errno
 import os
 from collections.abc import Sequence
 
+from tui import workloads
 from tui.text.form import Text
 
 
@@ -26,6 +27,7 @@ LOAD: dict[str, dict[str, Text]] = {
     },
     "depth": {
         "in-vain": "{quote}",
+        "by-generator": workloads.text_of,
         "swept": "{quote}; points that differ only in {axes:all} are the same load",
     },
     "offered-rate": {

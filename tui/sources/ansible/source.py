@@ -17,6 +17,7 @@ from typing import Any
 
 from tui.model.address import HostAddress
 from tui.model.bounded import MOST_SMALL_BYTES, NO_JSON, read_text
+from tui.model.operands import clause
 from tui.model.paths import from_home
 from tui.model.problem import Problem, UsageError, did_you_mean, unreadable
 from tui.model.yaml_text import KeyPath, YamlDocument, load
@@ -91,9 +92,7 @@ class AnsibleSource(HostSource):
         ignored = dict.fromkeys(
             key for name in names for key in inventory.variables_of(name) if key in IGNORED
         )
-        notes = [
-            f"{text}: {key} is not applied; put the option into ~/.ssh/config" for key in ignored
-        ]
+        notes = [clause("option-not-applied", source=text, option=key) for key in ignored]
         return FoundHosts(hosts=hosts, how=tool or BUILT_IN, notes=tuple(notes))
 
     def complete(self, text: str, context: SourceContext) -> Iterable[str]:

@@ -16,9 +16,9 @@ from math import ceil
 
 from msgspec.structs import replace
 
-from tui.metrics import units
 from tui.model.address import HostAddress
 from tui.model.objects import check_apart
+from tui.model.operands import Clause, clause
 from tui.model.plan import FILE_NUMBER, FileSpec, HostTask, JobLoad, Step, is_device
 from tui.model.problem import UsageError
 from tui.model.profile import (
@@ -45,10 +45,6 @@ PRINTS = (
 MOST_FILES = 1_000_000
 LAYOUT_BLOCK, LAYOUT_THREADS, LAYOUT_FILES = 1 << 20, 16, 200
 LIMITS = ("limitread", "limitwrite")
-BURSTS = (
-    "elbencho issues each second's I/Os in one burst, then sleeps: latencies are those"
-    " of bursts, not of evenly spaced I/Os"
-)
 NO_RAMP = True  # elbencho measures from its start: a point has the ramp of its step, which is none
 LEAST_PASS_S = 20  # whole seconds may make it slower by one second in 20: 5 %
 
@@ -360,7 +356,7 @@ def pace(
     held = _held(loads[0], name, limit, offer.seconds)
     step = build_steps(with_options(free, held), params, hosts, seeds)[0]
     step.jobs = [_offered(loads[0], rate_iops / len(hosts))]
-    return Paced(step, (BURSTS,), own_ramp=NO_RAMP)
+    return Paced(step, (clause("bursts"),), own_ramp=NO_RAMP)
 
 
 def _held(load: Load, name: str, limit: int, seconds: float) -> dict[str, Scalar]:
@@ -406,33 +402,30 @@ def _offered(load: Load, rate_iops: float) -> JobLoad:
     )
 
 
-def set_by_search(profile: Profile, params: Mapping[str, ParamValue]) -> list[str]:
+def set_by_search(profile: Profile, params: Mapping[str, ParamValue]) -> list[Clause]:
     """Return notes on rate limits and duration parameters that a search ignores, and on the highest
     rate that can be offered.
     """
     given = body_of(profile).options
     left = [
-        f"{name}={given[name]} is ignored: the search sets the offered load"
+        clause("rate-set-by-search", option=f"{name}={given[name]}")
         for name in LIMITS
         if name in given
     ]
     defaults = {name: param.default for name, param in profile.params.items()}
     unused = [name for name in lengths(profile) if params.get(name) != defaults.get(name)]
-    left += [f"{name} is ignored: the search sets each point's length" for name in unused]
+    left += [clause("length-set-by-search", name=name) for name in unused]
     return left + _most_offered(resolve(profile, params, "h1", 1, 1))
 
 
-def _most_offered(load: Load) -> list[str]:
+def _most_offered(load: Load) -> list[Clause]:
     """Return a note with the highest rate that can be offered with these files; empty if there is
     no limit.
     """
     if _is_one_pass(load) or not load.pass_bytes or load.even_block is None:
         return []
     most = load.pass_bytes // LEAST_PASS_S // load.even_block * load.threads
-    return [
-        f"at most {units.iops(most)} IOPS can be offered on each host: elbencho restarts its rate"
-        f" limit with each pass over the files, and a pass must take {LEAST_PASS_S} s or more"
-    ]
+    return [clause("highest-rate", most_iops=most, pass_s=LEAST_PASS_S)]
 
 
 def _is_one_pass(load: Load) -> bool:

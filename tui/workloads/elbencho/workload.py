@@ -19,11 +19,13 @@ from tui.workloads.base import (
 if TYPE_CHECKING:
     from tui.model.address import HostAddress
     from tui.model.event import PhaseName
+    from tui.model.operands import Clause
     from tui.model.plan import FileSpec, HostTask, Step
     from tui.model.problem import Problem
     from tui.model.profile import ParamValue, Profile
     from tui.model.search import Change, Offer
     from tui.model.yaml_text import KeyPath, YamlDocument
+    from tui.text.form import Text
     from tui.workloads.elbencho.body import Elbencho
     from tui.workloads.elbencho.reader import ElbenchoReader
 
@@ -128,7 +130,7 @@ class ElbenchoWorkload(Workload):
 
         return pace(profile, params, hosts, seeds, offer)
 
-    def set_by_search(self, profile: Profile, params: Mapping[str, ParamValue]) -> list[str]:
+    def set_by_search(self, profile: Profile, params: Mapping[str, ParamValue]) -> list[Clause]:
         """Return notes on rate limits and duration parameters that a search ignores, and on the
         highest rate that can be offered.
         """
@@ -190,6 +192,12 @@ class ElbenchoWorkload(Workload):
         from tui.workloads.elbencho.reader import ElbenchoReader
 
         return ElbenchoReader(host, step, phase)
+
+    def texts(self) -> Mapping[str, Text]:
+        """Return the texts of caveats on plans by code."""
+        from tui.workloads.elbencho.texts import CAVEATS
+
+        return CAVEATS
 
     def contradiction_texts(self) -> Mapping[str, str]:
         """Return the texts of contradictions by code."""

@@ -30,6 +30,7 @@ from tui.model.profile_check import brace_problems
 from tui.model.profile_parts import grid_points
 from tui.model.quantities import parse_duration, shown
 from tui.model.yaml_text import KeyPath, YamlDocument
+from tui.text.form import worded_from
 from tui.workloads.fio.objects import object_problems
 from tui.workloads.fio.option_table import (
     OWN_OPTIONS,
@@ -41,6 +42,7 @@ from tui.workloads.fio.option_table import (
     target_problem,
 )
 from tui.workloads.fio.options import SYNC_OPTIONS, JobOptions, depth_in_vain
+from tui.workloads.fio.texts import CAVEATS
 
 Options = dict[str, str]
 # options that take several names with ':' between them
@@ -415,7 +417,7 @@ def hints(profile: Profile, texts: Mapping[str, str]) -> Iterator[tuple[KeyPath,
             if hint := depth_in_vain(
                 JobOptions(job, {}, {name: each.text for name, each in options.items()})
             ):
-                yield options["iodepth"].path, hint
+                yield options["iodepth"].path, worded_from(CAVEATS, hint)
                 break
 
 

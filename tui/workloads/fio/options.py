@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from tui.model.operands import Clause, by_generator, clause
 from tui.model.plan import BlockShare, JobLoad, Skew
 from tui.model.problem import UsageError
 from tui.model.quantities import parse_duration, parse_size
@@ -221,11 +222,16 @@ def jobs_of_job_file(text: str) -> list[JobOptions]:
     return jobs
 
 
-def depth_in_vain(job: JobOptions) -> str:
-    """Return a note if the engine does not keep the queue depth; else ""."""
+def depth_in_vain(job: JobOptions) -> Clause | None:
+    """Return a note if the engine does not keep the queue depth."""
     if not job.keeps_no_depth or job.count("iodepth") <= 1:
-        return ""
-    return f"iodepth has no effect with {job.engine}: it is synchronous"
+        return None
+    return clause("depth-in-vain", engine=job.engine)
+
+
+def _in_vain(job: JobOptions) -> Clause | str:
+    told = depth_in_vain(job)
+    return "" if told is None else by_generator("fio", told)
 
 
 PACING = ("thinktime", "flow", "rate_process", "job_max_latency", "latency_target", "ioscheduler")
@@ -313,7 +319,7 @@ def _load(job: JobOptions, wave: int) -> JobLoad:
         redrawn_bytes=_redrawn_bytes(job),
         same_draws=_repeats_draws(job),
         whole_blocks=True,
-        in_vain=depth_in_vain(job),
+        in_vain=_in_vain(job),
         idle=(f"iodepth={job.get('iodepth')}",)
         if job.keeps_no_depth and job.get("iodepth")
         else (),

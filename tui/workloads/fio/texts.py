@@ -1,6 +1,23 @@
-"""How contradictions in fio's output are worded, by code."""
+"""How contradictions in fio's output, and caveats on plans, are worded, by code."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tui.text.form import Text
+
+CAVEATS: Mapping[str, Text] = {
+    "depth-in-vain": "iodepth has no effect with {engine}: it is synchronous",
+    "rate-set-by-search": (
+        "job {job}: {options:all} is ignored: the search sets the offered load"
+    ),
+    "length-set-by-search": "{name} is ignored: the search sets the length of each point",
+    "fewer-workers": "job {job}: uses {workers} of {of} workers at this low rate",
+    "above-share": (
+        "job {job}: {iops} IOPS above the job's share, so that each host gets at least one per"
+        " second"
+    ),
+}
 
 TEXTS = {
     "units": "the figure in KiB is {times:.3g} x the figure in bytes",

@@ -10,6 +10,7 @@ from itertools import groupby
 from msgspec.structs import replace
 
 from tui.model.address import HostAddress
+from tui.model.operands import Clause, clause
 from tui.model.plan import FILE_NUMBER, JobLoad
 from tui.model.problem import UsageError
 from tui.model.profile import (
@@ -312,19 +313,19 @@ def timed_profile(profile: Profile, seconds: float, ramp: Scalar) -> Profile:
     )
 
 
-def set_by_search(profile: Profile, params: Mapping[str, ParamValue]) -> Iterator[str]:
+def set_by_search(profile: Profile, params: Mapping[str, ParamValue]) -> Iterator[Clause]:
     """Yield notes on rates and durations, set by profile or parameter, that a search overrides."""
     _, resolved = resolve_on(profile, params, [HostAddress("h1")])
     for job in job_options(*resolved[0]) if resolved else []:
-        held = ", ".join(
+        held = [
             f"{name}={job.get(name)}" for name in HELD_TO if job.get(name) not in (None, "0", "")
-        )
+        ]
         if held:
-            yield f"job {job.name}: {held} is ignored: the search sets the offered load"
+            yield clause("rate-set-by-search", job=job.name, options=held)
     defaults = resolve_params(profile, {})
     for name in lengths(profile):
         if params.get(name) != defaults.get(name):
-            yield (f"{name} is ignored: the search sets the length of each point")
+            yield clause("length-set-by-search", name=name)
 
 
 def lengths(profile: Profile) -> list[str]:
@@ -433,20 +434,15 @@ def _percent(job: JobOptions, direction: str) -> int:
     return read if direction == "read" else 100 - read
 
 
-def _caveats(parts: Sequence[SharedRate]) -> Iterator[str]:
+def _caveats(parts: Sequence[SharedRate]) -> Iterator[Clause]:
     for part in parts:
         if part.left_out:
             have = sum(map(len, part.workers))
-            yield (
-                f"job {part.job.name}: uses {have} of {have + part.left_out} workers at this"
-                " low rate"
+            yield clause(
+                "fewer-workers", job=part.job.name, workers=have, of=have + part.left_out
             )
         if part.more > 0:
-            yield (
-                f"job {part.job.name}: {part.more} IOPS above the job's share, so that each"
-                " host gets "
-                f"at least one per second"
-            )
+            yield clause("above-share", job=part.job.name, iops=part.more)
 
 
 def _depth(job: JobOptions) -> int:

@@ -24,11 +24,13 @@ from tui.workloads.base import (
 if TYPE_CHECKING:
     from tui.model.address import HostAddress
     from tui.model.event import PhaseName
+    from tui.model.operands import Clause
     from tui.model.plan import FileSpec, HostTask, Step
     from tui.model.problem import Problem
     from tui.model.profile import ParamValue, Profile
     from tui.model.search import Change, Offer
     from tui.model.yaml_text import KeyPath, YamlDocument
+    from tui.text.form import Text
     from tui.workloads.fio.body import Fio
     from tui.workloads.fio.reader import FioReader
 
@@ -230,7 +232,7 @@ class FioWorkload(FioOnHosts):
 
         return pace(profile, params, hosts, seeds, offer)
 
-    def set_by_search(self, profile: Profile, params: Mapping[str, ParamValue]) -> list[str]:
+    def set_by_search(self, profile: Profile, params: Mapping[str, ParamValue]) -> list[Clause]:
         """Return notes on rates and durations that a search overrides."""
         from tui.workloads.fio.variants import set_by_search
 
@@ -249,6 +251,12 @@ class FioWorkload(FioOnHosts):
         from tui.workloads.fio.reader import FioReader
 
         return FioReader(host, step, phase, latency_kind)
+
+    def texts(self) -> Mapping[str, Text]:
+        """Return the texts of caveats on plans by code."""
+        from tui.workloads.fio.texts import CAVEATS
+
+        return CAVEATS
 
     def contradiction_texts(self) -> Mapping[str, str]:
         """Return the texts of contradictions by code."""
