@@ -23,10 +23,23 @@ Files = Mapping[str, str | None]  # by path below the root; None: it is gone
 
 
 def process(
-    pid: int, *, ticks: int = 0, start: int = 77, threads: int = 1, name: str = "fio"
+    pid: int,
+    *,
+    ticks: int = 0,
+    start: int = 77,
+    threads: int = 1,
+    name: str = "fio",
+    parent: int = 1,
+    waited_for: int = 0,
 ) -> str:
-    """/proc/PID/stat of a process that has used so many hundredths of a second."""
-    before = f"{pid} ({name}) S 1 1 1 0 -1 4194304 100 0 0 0 {ticks} 0 0 0 20 0 {threads} 0 {start}"
+    """/proc/PID/stat of a process that has used so many hundredths of a second.
+
+    `waited_for` children have ended, each after 100 page faults.
+    """
+    before = (
+        f"{pid} ({name}) S {parent} 1 1 0 -1 4194304 100 {100 * waited_for} 0 0 {ticks}"
+        f" 0 0 0 20 0 {threads} 0 {start}"
+    )
     return (
         before
         + " 1000000 100 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0"

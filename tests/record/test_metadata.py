@@ -252,7 +252,7 @@ def test_operations_that_move_bytes_are_reported_as_bandwidth() -> None:
         "GiB/s",
         "–",
     ]
-    assert "100 I/Os of 1 MiB each, 400 MiB in total" in metadata_notes(record)[0]
+    assert "100 I/Os of 1 MiB per rank, 400 MiB in total" in metadata_notes(record)[0]
     step = StepRecord(index=0, name="x", state="done", metadata=record)
     attempt = PointRepetition(RUN, step)
     bandwidth = Headline("bandwidth", "write")

@@ -283,6 +283,41 @@ def test_a_process_of_the_same_number_is_not_the_load(awk: str, tmp_path: Path) 
     assert rows(tree.lines(awk=awk, loads=["0.measure"]))[0]["gen.procs"] == 0
 
 
+def family(*alive: tuple[int, int, int], waited_for: int = 0) -> Files:
+    """/proc of 10, 11, 12: each the parent of the next; what is alive with (pid, read, written)."""
+    there = {pid: (read, written) for pid, read, written in alive}
+    found: dict[str, str | None] = {}
+    for pid in (10, 11, 12):
+        own = f"proc/{pid}/stat", f"proc/{pid}/io", f"proc/{pid}/task/{pid}/children"
+        if pid not in there:
+            found |= dict.fromkeys(own)
+            continue
+        read, written = there[pid]
+        parent = process(pid, parent=pid - 1, waited_for=waited_for if pid == 10 else 0)
+        children = f"{pid + 1} " if pid + 1 in there else ""
+        found |= dict(zip(own, (parent, io(rchar=read, wchar=written), children), strict=True))
+    return found
+
+
+@pytest.mark.parametrize("later", [0, 700])
+def test_bytes_of_a_process_that_ended_are_counted_once(
+    awk: str, tmp_path: Path, later: int
+) -> None:
+    """The kernel adds them to its parent's, and so to all its ancestors' in the end."""
+    ticks = [
+        family((10, 5, 5), (11, 0, 0), (12, 0, 0)),
+        family((10, 5, 5), (11, 0, 300), (12, 1000, 0)),
+        family((10, 5, 5), (11, 0, 300), (12, 3000, 50)),
+        family((10, 3005 + later, 355), waited_for=1),
+        family((10, 3005 + later, 365), waited_for=1),
+        {},
+    ]
+    tree = ProcTree(tmp_path, ticks, {"0.measure": "10 77\n"})
+    found = rows(tree.lines(awk=awk, loads=["0.measure"]))
+    assert sum(row["gen.rchar"] or 0 for row in found) == 3000 + later
+    assert sum(row["gen.wchar"] or 0 for row in found) == 360
+
+
 def test_a_load_that_ends_is_no_fault(awk: str, tmp_path: Path) -> None:
     here: Files = {"proc/10/stat": process(10), "proc/10/task/10/children": "", "proc/10/io": io()}
     gone: Files = dict.fromkeys(here)

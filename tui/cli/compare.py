@@ -103,7 +103,10 @@ def sides_of(
 
 
 def side_of(store: RunStore, text: str) -> list[RunRecord]:
-    """Return the records of one side. Raises UsageError for unknown runs."""
+    """Return the records of one side.
+
+    Raises UsageError for unknown runs, NotComparableError for records that cannot be read.
+    """
     from tui.library.load import load_record
 
     directories = directories_of(store, text)

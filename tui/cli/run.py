@@ -196,7 +196,7 @@ def add_kinds(parser: argparse.ArgumentParser) -> None:
     which.add_argument(
         "--curve",
         action="store_true",
-        help="measure latency vs. load: find the maximum, then offer shares of it",
+        help="measure latency vs. load: find the maximum rate, then offer fractions of it",
     )
     which.add_argument(
         "--scaling", action="store_true", help="measure at full load with 1, 2, 4 ... all hosts"

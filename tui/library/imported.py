@@ -162,7 +162,7 @@ def _messages(
         notes.append(
             (
                 "info",
-                f"only known as printed, with few digits: {', '.join(sorted(rounded))}",
+                f"rounded in the output, to few digits: {', '.join(sorted(rounded))}",
             )
         )
     notes += [("warning", caveat) for caveat in caveats]

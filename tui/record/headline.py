@@ -340,8 +340,8 @@ def _items(metadata: MetadataRecord) -> str:
     if not metadata.files or not metadata.items_per_rank:
         return f"I/Os of {units.size(moved)}" if moved else "files unknown"
     if not moved:
-        return f"{metadata.items_per_rank} files each, {metadata.files} in total"
-    each = f"{metadata.items_per_rank} I/Os of {units.size(moved)} each"
+        return f"{metadata.items_per_rank} files per rank, {metadata.files} in total"
+    each = f"{metadata.items_per_rank} I/Os of {units.size(moved)} per rank"
     return f"{each}, {units.size(metadata.files * moved)} in total"
 
 

@@ -440,9 +440,9 @@ class BlockSample(Struct, frozen=True):
     """Content of sampled blocks: number read, number of zero blocks, number of distinct other
     blocks.
 
-    `packed`: mean size of the other blocks after gzip, as a share; 1 means incompressible, None
-    that there are none. `row`, `apart`: share of the pieces of 16 bytes other than zeros that
-    differ, in 1 MiB in a row and in all sampled blocks; None with few of them.
+    `packed`: mean size of the other blocks after gzip, as a share; 1: incompressible, None: no such
+    blocks. `row`, `apart`: distinct 16-byte pieces as a share of all non-zero pieces, in one
+    contiguous MiB (`row`) and in all sampled blocks (`apart`); None if there are too few pieces.
     """
 
     blocks: int

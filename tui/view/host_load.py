@@ -178,7 +178,7 @@ def client_limit(step: StepRecord, thresholds: Mapping[str, float], width: int) 
         return [("! ", WARN), (f"limited by {text}", WARN)]
     full = [each.text for each in busiest if metric_of(each.name).is_full(each.mean, thresholds)]
     if full:
-        return [("! ", WARN), (f"at its limit on one client or more: {', '.join(full)}", WARN)]
+        return [("! ", WARN), (f"saturated on at least one client: {', '.join(full)}", WARN)]
     known: list[Run] = (
         [] if bottleneck is None else [("✓ ", GOOD), ("no client limit", GOOD), (": ", TEXT)]
     )

@@ -496,9 +496,8 @@ def too_few_to_compare(plan: Plan) -> str:
 
 
 def nothing_written(plan: Plan) -> str:
-    """Return what a measurement that writes no bytes does: ``nothing during the measurement``.
-
-    Metadata benchmarks still create files.
+    """Describe what a measurement that writes no data changes: objects deleted, empty files created
+    and removed, or nothing.
     """
     sets = [each for step in plan.steps for task in step.tasks for each in task.objects]
     if deleted := sum(each.count for each in sets if "delete" in each.does):

@@ -46,9 +46,9 @@ class ChosenHost(NamedTuple):
 
 @dataclass
 class Chooser:
-    """Resolves SPECs to hosts; each source is queried once, except for made-up names of hosts to be
-    allocated.
+    """Resolves SPECs to hosts.
 
+    Queries each source once; placeholder names of hosts yet to be allocated are not cached.
     `own` completes an address from the inventory.
     """
 

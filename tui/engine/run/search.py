@@ -184,7 +184,7 @@ def _of_jobs(results: Sequence[HostResult]) -> dict[str, float]:
 
 
 def how_search_ended(ctx: RunContext) -> tuple[int, str]:
-    """Return the exit code of a completed search, and the reason if the code is not 0."""
+    """Return the exit code of a search that was not stopped, and the reason if it is not 0."""
     search, points = _search(ctx), ctx.search.points
     over = next_offer(unbounded(search, points), points) is None
     if search.kind == "capacity":
@@ -197,7 +197,7 @@ def how_search_ended(ctx: RunContext) -> tuple[int, str]:
             return EXIT_UNFINISHED, search_text(found.hold)
         if found.state == "met-at-full-load" and has_rate(search):
             # a closed loop: it has no intended start, from which the limits would count
-            return EXIT_UNFINISHED, "full load meets the limits; no rate of arrivals was measured"
+            return EXIT_UNFINISHED, "full load meets the limits, but no offered load was measured"
     if over:
         return EXIT_COMPLETE, ""
     option = "--points" if len(points) >= search.points else "--within"

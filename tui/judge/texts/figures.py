@@ -108,7 +108,7 @@ FIGURES: dict[str, dict[str, Text]] = {
         "copies": "{names:and} are copies: {how}",
         "copy-of-run": "{host} is a copy of the result in {run}: {how}",
         "rates": "{count} rates are equal to the last digit",
-        "counts": "{equal} of {of} histogram counts are equal, {by_chance:.0f} by chance",
+        "counts": "{equal} of {of} histogram counts are equal; {by_chance:.0f} expected by chance",
         "equal": "mean, deviation and maximum latency are equal to the last digit",
         "factor": "mean, deviation and maximum latency are all {factor:.6g} times as large",
     },

@@ -221,12 +221,14 @@ function find_load(   i, j, k, file, line, f, list, seen) {
 # A process says something once it was read twice: until all of few, or half of many were, their sum is not known.
 function enough(known, all) { return known == all || (all > at_once && 2 * known >= all) }
 
-function start_of(pid,   file, line, f) {
+function start_of(pid) { return stat_field(pid, 20) }
+
+function stat_field(pid, number,   file, line, f) { # 1 is the state
   file = proc pid "/stat"
   line = ""
   if ((getline line < file) > 0) { sub(/^.*\) /, "", line); split(line, f, " ") }
   close(file)
-  return f[20]
+  return f[number]
 }
 
 function list_threads(word, count,   i, f) {
@@ -251,7 +253,7 @@ function read_in_turn(total, last, whole,   i, each) {
 function read_process(pid, whole,   file, line, f, ticks, since) {
   file = proc pid "/stat"
   line = ""
-  if ((getline line < file) <= 0) { close(file); forget(pid); return 0 }
+  if ((getline line < file) <= 0) { close(file); end_children(pid); forget(pid); return 0 }
   close(file)
   sub(/^.*\) /, "", line)
   split(line, f, " ")
@@ -268,7 +270,11 @@ function read_process(pid, whole,   file, line, f, ticks, since) {
   born[pid] = f[20]
   ticks_of[pid] = ticks
   read_at[pid] = now
-  if (whole == 1) read_io(pid, since)
+  if (whole == 1) {
+    parent_of[pid] = f[2]
+    parents[f[2]]
+    read_io(pid, since)
+  }
   if (whole == 0 || (whole == 1 && many[pid] < 2)) read_wait(pid, since) # of several threads it is that of the first
   else delete wait_of[pid]
   return 1
@@ -286,19 +292,49 @@ function read_wait(pid, since,   file, line, f) {
   close(file)
 }
 
-function read_io(pid, since,   file, line, f, i) {
+# The kernel adds the bytes of a process that ended to those of its parent, once that has waited for it. What was counted
+# while it ran is `owed`; the rest is new.
+function read_io(pid, since,   f, i, faults, tries) {
+  for (tries = 3; tries; tries--) {
+    if (!read_counters(pid, f)) break
+    faults = pid in parents ? stat_field(pid, 9) : faults_of[pid] # of the processes that it has waited for
+    if (faults == faults_of[pid]) break
+    faults_of[pid] = faults
+    end_children(pid)
+  }
+  for (i = 1; i <= 6 && i in f; i++) {
+    if (since > 0) io_of[pid, i] = (f[i] - io_was[pid, i] - owed[pid, i]) / since
+    if (since > 0 && io_of[pid, i] < 0) io_of[pid, i] = 0
+    io_was[pid, i] = f[i]
+    delete owed[pid, i]
+  }
+}
+
+function read_counters(pid, counters,   file, line, f, i) {
+  split("", counters)
   file = proc pid "/io"
   for (i = 1; i <= 6 && (getline line < file) > 0; i++) {
     split(line, f, " ")
-    if (since > 0) io_of[pid, i] = (f[2] - io_was[pid, i]) / since
-    io_was[pid, i] = f[2]
+    counters[i] = f[2]
   }
   close(file)
   if (i > 6) io_known = 1
   else if (!io_known && !said["io"]++) print "u gen.io /proc/PID/io of the load cannot be read"
+  return i > 6
 }
 
-function forget(pid,   i) {
+# Forgets the descendants that have ended, the youngest first: each owes its bytes to its parent.
+function end_children(pid,   child) {
+  for (child in parent_of)
+    if (parent_of[child] == pid && start_of(child) != born[child]) { end_children(child); forget(child) }
+}
+
+function forget(pid,   i, parent) {
+  parent = parent_of[pid]
+  for (i = 1; i <= 6; i++) {
+    if (parent in born) owed[parent, i] += io_was[pid, i] + owed[pid, i]
+    delete io_of[pid, i]; delete io_was[pid, i]; delete owed[pid, i]
+  }
   delete cpu_of[pid]
   delete wait_of[pid]
   delete wait_was[pid]
@@ -306,7 +342,9 @@ function forget(pid,   i) {
   delete born[pid]
   delete read_at[pid]
   delete many[pid]
-  for (i = 1; i <= 6; i++) { delete io_of[pid, i]; delete io_was[pid, i] }
+  delete parent_of[pid]
+  delete parents[pid]
+  delete faults_of[pid]
 }
 
 # ---- processes by a pattern --------------------------------------------------------------------------------------

@@ -149,7 +149,7 @@ def _gate(found: Comparison, name: str) -> Iterator[Block]:
         rows.append([each.title, each.a, each.b, weight])
     if rows:
         yield DocumentTable(
-            f"Differences: {name} from A",
+            f"Differences between A and {name}",
             [DocumentColumn("what"), DocumentColumn("A"), DocumentColumn(name), DocumentColumn("")],
             rows,
         )
