@@ -140,5 +140,5 @@ class HostRecord(RecordPart):
         None, description="files that the run left on the host; null if none recorded"
     )
     files_removed: list[FilesRemovedRecord] = Field(
-        default_factory=list, description="files removed after the run, for example by benchtui clean"
+        default_factory=list, description="files removed after the run, e.g. by benchtui clean"
     )

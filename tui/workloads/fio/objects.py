@@ -1,4 +1,4 @@
-"""Objects of fio's http engine: their names, I/Os that fio miscounts, PUTs that fill the bucket first.
+"""Objects of fio's http engine: names, I/Os that fio miscounts, PUTs that fill the bucket first.
 
 From engines/http.c: each block is an object of its own, `FILE_OFFSET_LENGTH`; trim is DELETE; a GET
 or DELETE answered with 404 counts as done, even in a bucket that does not exist; a flush is an
