@@ -109,7 +109,7 @@ async def test_a_line_says_what_limits_the_run_and_another_the_worst_finding(
         limited = app.text_of("#live-health").splitlines()[0]
         assert limited.count("client CPU") == 1, "the finding is the bottleneck"
         assert limited.startswith(
-            "! limited by  client CPU: weka-01, weka-02, weka-03, weka-04: 97"
+            "! limited by client CPU: weka-01, weka-02, weka-03, weka-04: 97"
         )
         assert " warnings" in limited and limited.endswith("f all")
         roles = {text: role for line in app.live.query_one("#live-health", Banner).text
@@ -143,12 +143,12 @@ async def test_a_narrow_screen_shows_finding_and_bottleneck_in_one_line(
 ) -> None:
     async with stage(watched(tmp_path), SMALL) as (app, pilot):
         (line,) = app.text_of("#live-health").splitlines()
-        assert line.startswith("! limited by  client CPU") and "+ hosts differ" in line
+        assert line.startswith("! limited by client CPU") and "+ hosts differ" in line
         assert line.endswith("f all")
         await pilot.resize_terminal(60, 16)
         await app.settle(pilot)
         (line,) = app.text_of("#live-health").splitlines()
-        assert line.startswith("! limited by  client CPU") and line.endswith("f all")
+        assert line.startswith("! limited by client CPU") and line.endswith("f all")
 
 
 def test_every_bottleneck_has_a_word() -> None:
@@ -179,7 +179,7 @@ async def test_a_run_in_which_nothing_is_found_says_how_much_was_checked(tmp_pat
     async with stage(maker.measure(31)) as (app, _):
         line = app.text_of("#live-health")
         assert (
-            "limited by  storage (no client-side bottleneck found)" in line
+            "limited by storage (no client-side bottleneck found)" in line
             and "steady within" in line
         )
         assert line.startswith("✓ no findings, ") and " checks" in line
@@ -193,7 +193,7 @@ async def test_while_a_step_is_prepared_neither_findings_nor_the_cursor_are_of_t
         maker.look_at(host, BUSY)
     async with stage(maker.measure(31)) as (app, pilot):
         assert app.text_of("#live-health").startswith(
-            "! limited by  client CPU"
+            "! limited by client CPU"
         ) and "client CPU" in app.text_of("#live-hosts")
         await pilot.press("left", "left")
         assert app.live.look.cursor_s is not None
@@ -215,7 +215,7 @@ async def test_while_a_step_is_prepared_neither_findings_nor_the_cursor_are_of_t
         await app.tick(pilot, maker.measure(5))
         assert app.live.look.cursor_s is None and "at 0:00" not in app.text_of("#live-heat")
         said = app.text_of("#live-health")
-        assert "bottleneck unknown" in said and "limited by  client CPU" not in said, (
+        assert "bottleneck unknown" in said and "limited by client CPU" not in said, (
             "the load is not looked at yet"
         )
 
@@ -224,7 +224,7 @@ async def test_what_is_over_stays_in_the_line_as_one_that_was(tmp_path: Path) ->
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(1), READS, runtime_s=900.0).begin().go()
     maker.look_at("weka-01", BUSY)
     async with stage(maker.measure(31)) as (app, pilot):
-        assert "! limited by  client CPU" in app.text_of("#live-health")
+        assert "! limited by client CPU" in app.text_of("#live-health")
         maker.look_at("weka-01", IDLE)
         for _ in range(16):
             maker.measure(30)

@@ -335,7 +335,7 @@ async def test_a_narrow_terminal_shows_what_is_worth_knowing_until_tab_shows_the
         brief = [line.plain for line in pane.builder(70)]
         height = pane.region.height
         assert brief[0].startswith("weka/read-iops  read ")
-        assert brief[1].startswith("valid with warnings") and brief[2].startswith("short ended")
+        assert brief[1].startswith("valid with warnings") and brief[2].startswith("! ended")
         await pilot.press("tab")
         await app.settle(pilot)
         assert pane.has_focus and pane.region.height >= height

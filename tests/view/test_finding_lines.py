@@ -1,11 +1,12 @@
-"""Findings as lines: what one check says is told once, reasons stand in one column."""
+"""Findings as lines: what one check says is told once, rules come last, reasons in one column."""
 
 from __future__ import annotations
 
+from tui.judge.catalogue import BY_ID
 from tui.judge.wording import message_of
 from tui.model.record import Finding
 from tui.text.line import plain_lines
-from tui.view.findings import clauses, record_lines
+from tui.view.findings import brief_lines, clauses, record_lines
 
 SLOW = [
     Finding(id="straggler", severity="warning", message=message, value=0.25, threshold=0.8)
@@ -18,18 +19,26 @@ NOT_MADE = {
 }
 
 
-def test_findings_of_one_check_are_reported_with_its_rule_once() -> None:
-    text = "\n".join(plain_lines(record_lines(SLOW, {}, 80)))
-    assert text.count("Stragglers") == 1 and text.count("  rule") == 1
+def test_findings_of_one_check_share_its_advice_and_its_rule_follows_everything_else() -> None:
+    lines = plain_lines(record_lines(SLOW, NOT_MADE, 200))
+    text = "\n".join(lines)
+    check = BY_ID["straggler"]
+    assert text.count(check.advice) == 1 and text.count(check.title) == 1
     assert all(message_of(finding) in text for finding in SLOW)
+    assert text.index(check.title) > max(map(text.index, NOT_MADE.values()))
 
 
-def test_reasons_of_checks_that_were_not_made_are_in_one_column() -> None:
-    lines = plain_lines(record_lines([], NOT_MADE, 80))
-    places = {
-        line.index(reason) for reason in NOT_MADE.values() for line in lines if reason in line
-    }
-    assert places == {2 + len("precondition") + 2}
+def test_no_name_of_a_check_is_shown_where_its_title_says_it() -> None:
+    whole = plain_lines(record_lines(SLOW, NOT_MADE, 200))
+    assert not [line for line in whole for name in NOT_MADE if name in line.split()]
+    assert not [line for line in plain_lines(brief_lines(SLOW, 200)) if "straggler" in line]
+
+
+def test_titles_of_checks_that_were_not_made_are_in_one_column() -> None:
+    lines = plain_lines(record_lines([], NOT_MADE, 120))
+    titles = [BY_ID[name].title for name in NOT_MADE]
+    places = {line.index(title) for title in titles for line in lines if title in line}
+    assert len(places) == 1
 
 
 def test_a_rule_is_parted_at_semicolons_outside_of_parentheses() -> None:

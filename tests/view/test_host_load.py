@@ -41,7 +41,9 @@ def test_a_line_a_host_with_the_busiest_nic_and_disk() -> None:
         dev__dm_0__busy=(3, 4),
     )
     header, line, *_ = lines(seen)
-    assert header.startswith("load on hosts") and header.endswith("busiest NIC, disk")
+    assert header.startswith("load on hosts") and header.endswith(
+        "busiest NIC (speed unknown), disk"
+    )
     assert line.split() == [
         "h1",
         "42/55",
@@ -55,6 +57,21 @@ def test_a_line_a_host_with_the_busiest_nic_and_disk() -> None:
         "97",
         "%",
     ]
+
+
+def test_traffic_of_links_is_given_with_its_share_of_their_speed() -> None:
+    first, second = (
+        host(name, nic__eth0__rx=(1.25e9, 2e9), nic__eth0__tx=(1e3, 1e3)) for name in "ab"
+    )
+    step = StepRecord(index=0, name="s", telemetry=[first, second])
+    fast, slow = {"nic.eth0": 12.5e9}, {"nic.eth0": 1.25e9}
+    header, line, *_ = load_lines(step, {"a": fast, "b": fast})
+    assert header.endswith("busiest NIC of 100 Gbit/s") and line.endswith("1.16 GiB/s (10 %)")
+    header, line, other, *_ = load_lines(step, {"a": fast, "b": slow})
+    assert header.endswith("busiest NIC") and line.endswith("(10 % of 100 Gbit/s)")
+    assert other.endswith("(100 % of 10 Gbit/s)")
+    header, line, other, *_ = load_lines(step, {"a": fast})
+    assert line.endswith("(10 % of 100 Gbit/s)") and other.endswith("(speed unknown)")
 
 
 def test_cpu_of_a_group_is_given_per_disk_with_traffic() -> None:
@@ -119,7 +136,7 @@ def test_rows_of_servers_are_marked_by_the_same_thresholds() -> None:
     changed = {"client-cpu.host": 60.0, "client-cpu.core": 98.0}
     runs = [run for line in load_table(step, thresholds=changed) for run in line.runs]
     assert [text.strip() for text, role in runs if role == WARN] == ["70/80"]
-    (table,) = load_tables(step, changed)
+    (table,) = load_tables(step, changed, {})
     assert [cell[0] for cell in table.rows[0] if isinstance(cell, tuple) and cell[1] == WARN] == [
         "70/80"
     ]

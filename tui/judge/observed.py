@@ -473,7 +473,7 @@ def on_own_disks(host: HostTelemetryRecord, record: HostRecord | None) -> bool:
 
 def full_link(host: HostTelemetryRecord, record: HostRecord | None) -> Clause | None:
     """Return the saturated link of a host; None if none is saturated or speeds are unknown."""
-    for name, speed in _speeds(record).items():
+    for name, speed in link_speeds(record).items():
         carried = max(host.mean_of(f"{name}.{way}") or 0.0 for way in ("rx", "tx"))
         if carried > LINK * speed:
             link = name.partition(".")[2]
@@ -481,7 +481,7 @@ def full_link(host: HostTelemetryRecord, record: HostRecord | None) -> Clause | 
     return None
 
 
-def _speeds(record: HostRecord | None) -> dict[str, float]:
+def link_speeds(record: HostRecord | None) -> dict[str, float]:
     """Return the speed in bytes per second of each link where known, by column prefix."""
     if record is None:
         return {}
@@ -498,7 +498,7 @@ def is_sized(at: StepEvidence, host: HostTelemetryRecord) -> bool:
     carried = {
         name: max(host.mean_of(f"{name}.{way}") or 0.0 for way in ("rx", "tx")) for name in links
     }
-    return max(carried, key=lambda name: carried[name]) in _speeds(record_of(at.run, host.host))
+    return max(carried, key=lambda name: carried[name]) in link_speeds(record_of(at.run, host.host))
 
 
 def lost_packets(host: HostTelemetryRecord) -> Clause | None:

@@ -14,28 +14,26 @@ from tui.model.figure_record import CodedText
 from tui.model.record import Finding, RunRecord
 from tui.text.line import (
     BRIGHT,
-    HEADING,
     LABEL,
     SEVERITY_MARKS,
     TEXT,
     Line,
     Run,
+    beside,
     labelled,
+    rule,
     spread,
+    width_of,
 )
-from tui.view.live_health import of_role
-
-ADVICE = "→ "
-MOST_NAMES = 20  # columns for names of checks; longer ones are on a line of their own
+from tui.view.live_health import finding_of, of_role
 
 
 def brief_lines(findings: Sequence[Finding], width: int) -> list[Line]:
-    """Return each finding in brief, the worst first: its id, and the message."""
+    """Return the message of each finding, the worst first."""
     lines: list[Line] = []
     for finding in by_weight(findings):
         mark, role = SEVERITY_MARKS[finding.severity]
-        runs: list[Run] = [(f"{finding.id}  ", LABEL), (message_of(finding), TEXT)]
-        lines += labelled([(f"{mark} ", role)], runs, width)
+        lines += labelled([(f"{mark} ", role)], [(message_of(finding), TEXT)], width)
     return lines
 
 
@@ -59,31 +57,37 @@ def _steps_of(finding: Finding) -> list[str]:
 
 
 def check_lines(findings: Sequence[Finding], width: int, when: str = "") -> list[Line]:
-    """Return the findings of one check in full: all messages, then advice, meaning and rule.
+    """Return the findings of one check: all messages, then advice and meaning.
 
-    `when`: a text in front of the check's id, such as the time.
+    `when`: the time at which they applied, if they are of a running load.
     """
-    finding = findings[0]
-    mark, role = SEVERITY_MARKS[finding.severity]
-    check = BY_ID.get(finding.id)
-    title: list[Run] = [(f"{mark} ", role), (check.title if check else finding.id, BRIGHT)]
-    name = "  ".join(filter(None, [when, finding.id if check else ""]))
-    lines = [Line.of(*spread(title, [(name, LABEL)], width))]
+    mark, role = SEVERITY_MARKS[findings[0].severity]
+    check = BY_ID.get(findings[0].id)
+    lines: list[Line] = []
     for each in findings:
-        lines += labelled([("  ", TEXT)], [(message_of(each), TEXT)], width)
+        label: list[Run] = [("  ", TEXT)] if lines else [(f"{mark} ", role)]
+        lines += labelled(label, [(message_of(each), BRIGHT)], width)
+    facts = [("when", when, LABEL)]
     if check is not None:
-        why = " ".join(check.means.split())
-        for name, text, role in (
-            ("do", check.advice, TEXT),
-            ("why", why, LABEL),
-        ):
+        facts += [("do", check.advice, TEXT), ("why", " ".join(check.means.split()), LABEL)]
+    for name, text, role in facts:
+        if text:
             lines += labelled([(f"  {name:<6}", LABEL)], [(text, role)], width)
+    return [*lines, Line()]
+
+
+def rule_lines(findings: Sequence[Finding], width: int) -> list[Line]:
+    """Return the rule of each check that found something, under its title and name."""
+    found = dict.fromkeys(each.id for each in findings)
+    checks = [check for name in found if (check := BY_ID.get(name)) is not None]
+    lines: list[Line] = []
+    for check in checks:
         parts = clauses(check.rule)
         dot = "· " if len(parts) > 1 else ""
-        for place, clause in enumerate(parts):
-            label = "rule" if place == 0 else ""
-            lines += labelled([(f"  {label:<6}{dot}", LABEL)], [(clause, LABEL)], width)
-    return [*lines, Line()]
+        lines.append(Line.of(*spread([(check.title, TEXT)], [(check.id, LABEL)], width)))
+        for clause in parts:
+            lines += labelled([(f"  {dot}", LABEL)], [(clause, LABEL)], width)
+    return [rule("Rules of these findings", "", width), *lines] if lines else []
 
 
 def clauses(rule: str) -> list[str]:
@@ -101,16 +105,19 @@ def record_lines(
     findings: Sequence[Finding], not_made: Mapping[str, CodedText | str], width: int
 ) -> list[Line]:
     """Return every finding of a record in full, then the checks that had no data or do not apply,
-    with the reasons.
+    with the reasons, and last the rules of the findings.
     """
     found = [line for each in _by_check(findings) for line in check_lines(each, width)]
     reasons = reasons_of(not_made)
     moot = {name for name, why in not_made.items() if not isinstance(why, str) and why.code in MOOT}
     missing = {name: why for name, why in reasons.items() if name not in moot}
     others = {name: why for name, why in reasons.items() if name in moot}
-    below = [*not_made_lines(missing, width), *([Line()] if missing and others else [])]
-    below += not_made_lines(others, width, "Checks that do not apply")
-    return [*(found or nothing()), *below]
+    return [
+        *(found or nothing()),
+        *not_made_lines(missing, width),
+        *not_made_lines(others, width, "Checks that do not apply"),
+        *rule_lines(by_weight(findings), width),
+    ]
 
 
 def _by_check(findings: Sequence[Finding]) -> list[list[Finding]]:
@@ -127,14 +134,16 @@ def _by_check(findings: Sequence[Finding]) -> list[list[Finding]]:
 def live_lines(found: LiveFindings, width: int, zero_t: float = 0.0) -> list[Line]:
     """Return the bottlenecks, then current and past findings, each in full with its time.
 
-    Below them: how many checks run live, or that the run has ended; and checks without data. Times
-    count from `zero_t`.
+    A bottleneck for which a finding has the same evidence is left to the finding. Below them: how
+    many checks run live, or that the run has ended; checks without data; the rules of the findings.
+    Times count from `zero_t`.
     """
     limited = [
         line
         for step, each in found.bottlenecks.items()
+        if finding_of(each, found, step) is None
         for text in [of_role(found.role_of(step), worded(each.text))]
-        for line in labelled([("limited by  ", LABEL)], [(text, TEXT)], width)
+        for line in labelled([("limited by ", LABEL)], [(text, TEXT)], width)
     ]
     lines = [
         line
@@ -147,10 +156,16 @@ def live_lines(found: LiveFindings, width: int, zero_t: float = 0.0) -> list[Lin
         for each in found.was
         for line in check_lines([each.finding], width, _span(each, zero_t))
     ]
-    lines += [Line.of(("Earlier findings", HEADING)), Line(), *over] if over else []
+    lines += [rule("Earlier findings", "", width), *over] if over else []
     text = f"{len(found.made)} checks run live, the rest after the run."
     text = "The run has ended; these are the findings in its record." if found.settled else text
-    return [*lines, *labelled([], [(text, LABEL)], width), *not_made_lines(found.broken, width)]
+    return [
+        *lines,
+        *labelled([], [(text, LABEL)], width),
+        Line(),
+        *not_made_lines(found.broken, width),
+        *rule_lines([each.finding for each in (*found.now, *found.was)], width),
+    ]
 
 
 def _since(each: LiveFinding, zero_t: float) -> str:
@@ -180,16 +195,15 @@ def nothing() -> list[Line]:
 def not_made_lines(
     not_made: Mapping[str, str], width: int, title: str = "No data for these checks"
 ) -> list[Line]:
-    """Return the checks that did not run, grouped by reason."""
+    """Return the reasons why checks did not run, each with the titles of its checks."""
     if not not_made:
         return []
     reasons: dict[str, list[str]] = {}
     for name, reason in not_made.items():
-        reasons.setdefault(reason, []).append(name)
-    checks = {reason: ", ".join(names) for reason, names in reasons.items()}
-    column = min(max(map(len, checks.values())), max(MOST_NAMES, width * 2 // 5))
-    lines = [Line.of((title, HEADING)), Line()]
-    for reason, names in checks.items():
-        label: list[Run] = [("  ", TEXT), (f"{names:<{column}}", BRIGHT), ("  ", TEXT)]
-        lines += labelled(label, [(reason, LABEL)], width, column + 4)
-    return lines
+        reasons.setdefault(reason, []).append(BY_ID[name].title if name in BY_ID else name)
+    column = min(max(map(width_of, reasons)) + 2, width // 2)
+    lines = [rule(title, "", width)]
+    for reason, names in reasons.items():
+        left = labelled([], [(reason, TEXT)], column - 2)
+        lines += beside(left, labelled([], [(", ".join(names), LABEL)], width - column), column)
+    return [*lines, Line()]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from tui.judge.observed import LINK
 from tui.judge.severity import AT_CLIENT
 from tui.judge.wording import bottleneck_text
 from tui.metrics import units
@@ -20,11 +21,13 @@ from tui.text.line import (
     WARN,
     Line,
     Run,
+    fit,
     plain_lines,
     width_of,
-    width_of_runs,
 )
+from tui.view.host_links import LinkSpeeds, is_alike, link_load, link_title
 
+NO_SPEEDS: LinkSpeeds = {}
 NAME_WIDTH = 14
 CARRIES = 0.05  # of the busiest disk's traffic; a disk with less does not count
 
@@ -62,9 +65,9 @@ def servers_of(step: StepRecord) -> list[HostTelemetryRecord]:
     return [each for each in step.telemetry if each.role == "server" and each.start_s is not None]
 
 
-def load_lines(step: StepRecord) -> list[str]:
+def load_lines(step: StepRecord, speeds: LinkSpeeds = NO_SPEEDS) -> list[str]:
     """Return the load on a step's hosts as plain text; empty without telemetry."""
-    return plain_lines(load_table(step))
+    return plain_lines(load_table(step, speeds=speeds))
 
 
 def load_table(
@@ -72,6 +75,7 @@ def load_table(
     title: str = "load on hosts",
     thresholds: Mapping[str, float] | None = None,
     width: int = 80,
+    speeds: LinkSpeeds = NO_SPEEDS,
 ) -> list[Line]:
     """Return mean and maximum load on each host in the measured window.
 
@@ -79,9 +83,10 @@ def load_table(
     line may exceed the width.
     """
     columns = columns_of(step, SPELLED_COLUMNS if width >= SPELLED_FROM else CLIENT_COLUMNS)
+    marked = thresholds or {}
     return [
-        *_table(title, clients_of(step), columns, thresholds or {}),
-        *_table("servers", servers_of(step), columns[:2], thresholds or {}),
+        *_table(title, clients_of(step), columns, marked, speeds),
+        *_table("servers", servers_of(step), columns[:2], marked, speeds),
         *(Line.of((text, TEXT)) for text in load_sums(step)),
     ]
 
@@ -96,17 +101,21 @@ def _table(
     hosts: Sequence[HostTelemetryRecord],
     columns: Columns,
     thresholds: Mapping[str, float],
+    speeds: LinkSpeeds,
 ) -> Iterator[Line]:
     if not hosts:
         return
     titles = "".join(f"{name:>{width}}" for _, name, width in columns)
+    longest = max(map(width_of, (title, *(host.host for host in hosts))))
+    room = min(longest, NAME_WIDTH)
     yield Line.of(
-        (f"{title:<{NAME_WIDTH}} ", TITLE), (f"{titles}  ", LABEL), (_busiest_title(hosts), LABEL)
+        (fit(title, room), TITLE), (f" {titles}  ", LABEL), (busiest_title(hosts, speeds), LABEL)
     )
+    named = not is_alike(hosts, speeds)
     for host in hosts:
         cells = [load_cell(host, name, width, thresholds) for name, _, width in columns]
-        name = (f"{host.host[:NAME_WIDTH]:<{NAME_WIDTH}} ", TEXT)
-        yield Line.of(name, *cells, ("  ", TEXT), (nic_and_disk(host), TEXT))
+        told = nic_and_disk(host, speeds, named=named)
+        yield Line.of((f"{fit(host.host, room)} ", TEXT), *cells, ("  ", TEXT), (told, TEXT))
 
 
 def load_cell(
@@ -120,17 +129,18 @@ def load_cell(
     return f"{_both(host, name):>{width}}", WARN if full else TEXT
 
 
-def _busiest_title(hosts: Sequence[HostTelemetryRecord]) -> str:
+def busiest_title(hosts: Sequence[HostTelemetryRecord], speeds: LinkSpeeds) -> str:
     """Return the title of the last column: what the hosts' telemetry has of NIC and disk."""
-    known = {parse_column(name).family for host in hosts for name in host.names}
-    found = [*(["NIC"] if known & {"nic", "rdma"} else []), *(["disk"] if "dev" in known else [])]
+    nic = link_title(hosts, speeds)
+    has_disks = any(parse_column(name).family == "dev" for host in hosts for name in host.names)
+    found = [*([nic] if nic else []), *(["disk"] if has_disks else [])]
     return f"busiest {', '.join(found)}" if found else ""
 
 
 class BusiestClient(Struct, frozen=True):
     """The client with the highest mean of one percentage in the measured window."""
 
-    name: str  # of the column
+    name: str  # of the column; empty: its busiest link
     title: str
     host: str
     mean: float
@@ -140,11 +150,17 @@ class BusiestClient(Struct, frozen=True):
         """The resource, its mean and the host: ``core 68 % (h3)``."""
         return f"{self.title} {self.mean:.0f} % ({self.host})"
 
+    def is_full(self, thresholds: Mapping[str, float]) -> bool:
+        """Return whether the mean is at the limit of the resource."""
+        if not self.name:
+            return self.mean > LINK * 100
+        return metric_of(self.name).is_full(self.mean, thresholds)
+
 
 RESOURCES = (("core.busy", "core"), ("cpu.busy", "CPU"), ("gen.thread", "{} thread"))
 
 
-def busiest_clients(step: StepRecord) -> list[BusiestClient]:
+def busiest_clients(step: StepRecord, speeds: LinkSpeeds = NO_SPEEDS) -> list[BusiestClient]:
     """Return the busiest client of each resource; those without data are left out."""
     found = []
     for name, title in RESOURCES:
@@ -154,37 +170,47 @@ def busiest_clients(step: StepRecord) -> list[BusiestClient]:
         if known:
             most = max(known, key=lambda host: known[host])
             found.append(BusiestClient(name, title.format(generator_of(step)), most, known[most]))
+    shares = {
+        host.host: load.share
+        for host in clients_of(step)
+        if (load := link_load(host, speeds)) is not None and load.share is not None
+    }
+    if shares:
+        most = max(shares, key=lambda host: shares[host])
+        found.append(BusiestClient("", "NIC", most, shares[most] * 100))
     return found
 
 
-def fullest_texts(step: StepRecord) -> Iterator[str]:
+def fullest_texts(step: StepRecord, speeds: LinkSpeeds = NO_SPEEDS) -> Iterator[str]:
     """Yield the busiest client of each resource, by mean over the measured window."""
-    if found := busiest_clients(step):
+    if found := busiest_clients(step, speeds):
         yield f"busiest clients (mean): {', '.join(each.text for each in found)}"
 
 
-def client_limit(step: StepRecord, thresholds: Mapping[str, float], width: int) -> list[Run]:
-    """Return whether a resource of the clients limits the load; empty without their telemetry.
+def client_limit(
+    step: StepRecord, thresholds: Mapping[str, float], speeds: LinkSpeeds = NO_SPEEDS
+) -> list[Run]:
+    """Return whether a resource of the clients limits the load, and the busiest client of each;
+    empty without their telemetry.
 
-    `thresholds` are those that the profile changed. The busiest client of each resource is named,
-    of the last one only if there is room in `width` cells.
+    `thresholds` are those that the profile changed.
     """
-    busiest = busiest_clients(step)
+    busiest = busiest_clients(step, speeds)
     if not busiest:
         return []
     bottleneck = step.bottleneck
     if bottleneck is not None and bottleneck.kind in AT_CLIENT:
         text = bottleneck_text(bottleneck, len(step.results.per_host))
         return [("! ", WARN), (f"limited by {text}", WARN)]
-    full = [each.text for each in busiest if metric_of(each.name).is_full(each.mean, thresholds)]
+    full = [each.text for each in busiest if each.is_full(thresholds)]
     if full:
         return [("! ", WARN), (f"saturated on at least one client: {', '.join(full)}", WARN)]
     known: list[Run] = (
-        [] if bottleneck is None else [("✓ ", GOOD), ("no client limit", GOOD), (": ", TEXT)]
+        []
+        if bottleneck is None
+        else [("✓ ", GOOD), ("no client-side bottleneck found", GOOD), (": ", TEXT)]
     )
-    told = [f"busiest {', '.join(each.text for each in some)}" for some in (busiest, busiest[:2])]
-    room = width - width_of_runs(known)
-    return [*known, (next((each for each in told if width_of(each) <= room), told[-1]), TEXT)]
+    return [*known, (f"busiest {', '.join(each.text for each in busiest)}", TEXT)]
 
 
 def _groups(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
@@ -238,21 +264,15 @@ def disks_in_use(host: HostTelemetryRecord) -> list[str]:
     return [name for name, value in traffic.items() if value > CARRIES * most]
 
 
-def busiest_link(host: HostTelemetryRecord) -> tuple[str, str] | None:
-    """Return family and name of the link with the most traffic; None without links."""
-    known = [(family, name) for family in ("nic", "rdma") for name in _subjects(host, family)]
-    return max(known, key=lambda each: _traffic(host, each[0], each[1], ("rx", "tx")), default=None)
+def nic_and_disk(host: HostTelemetryRecord, speeds: LinkSpeeds, *, named: bool = True) -> str:
+    """Return the link with the most traffic, and the disk with the highest utilisation.
 
-
-def nic_and_disk(host: HostTelemetryRecord) -> str:
-    """Return the link with the most traffic, and the disk with the highest utilisation."""
-    link = busiest_link(host)
+    `named`: with the link's speed.
+    """
+    link = link_load(host, speeds)
     disks = {name: host.mean_of(f"dev.{name}.busy") or 0.0 for name in _subjects(host, "dev")}
     disk = max(disks, key=lambda name: disks[name], default="")
-    parts = []
-    if link is not None:
-        family, nic = link
-        parts.append(f"{nic} {units.bandwidth(_traffic(host, family, nic, ('rx', 'tx')))}")
+    parts = [link.text(named=named)] if link is not None else []
     parts += [f"{disk} {disks[disk]:.0f} %"] if disk else []
     return ", ".join(parts)
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 
+from tui.judge.observed import LINK
+from tui.metrics import units
 from tui.metrics.telemetry import metric_of
 from tui.model.step_record import HostTelemetryRecord, StepRecord
 from tui.text.line import WARN, Line
 from tui.text.plot import LEAST_WIDTH, Axis, AxisTicks, Curve, Plot, plot_rows
 from tui.view.charts import curve_over_time, time_axis, value_axis
-from tui.view.host_load import Seconds, busiest_link, by_second, clients_of, servers_of
+from tui.view.host_links import WAYS, LinkSpeeds, common_speed, link_load, link_title, speed_text
+from tui.view.host_load import Seconds, by_second, clients_of, servers_of
 
 PERCENTAGES = (("core.busy", "core", "latency"), ("cpu.busy", "CPU", "read"))
+NEAR = 0.5  # of the speed of a link; its limit is drawn from there
 MARKS = (0.0, 50.0, 100.0)
 PERCENT = Axis(0, 100, AxisTicks([*MARKS], [f"{mark:.0f} %" for mark in MARKS]))
 
@@ -21,6 +25,7 @@ def load_charts(
     step: StepRecord,
     thresholds: Mapping[str, float],
     size: tuple[int, int],
+    speeds: LinkSpeeds,
     *,
     coloured: bool = False,
 ) -> list[list[Line]]:
@@ -34,7 +39,7 @@ def load_charts(
     )
     plots = [
         _cpu("Busiest client", clients, thresholds, size[0]),
-        _links("Busiest client", clients, size),
+        _links("Busiest client", clients, size, speeds),
         _cpu("Busiest server", servers, thresholds, size[0]),
     ]
     known = [plot for plot in plots if plot is not None]
@@ -70,26 +75,40 @@ def _limit(name: str, thresholds: Mapping[str, float], seconds: float) -> Curve:
     return Curve([([0.0, seconds], [full, full])], WARN, f"limit {full:.0f} %", dashed=True)
 
 
-def _links(who: str, hosts: Sequence[HostTelemetryRecord], size: tuple[int, int]) -> Plot | None:
-    """Return the traffic of the busiest link of any host, both directions; None without any."""
-    values = highest(list(_traffic(hosts)))
+def _links(
+    who: str,
+    hosts: Sequence[HostTelemetryRecord],
+    size: tuple[int, int],
+    speeds: LinkSpeeds,
+) -> Plot | None:
+    """Return the traffic of the busiest link of any host in its busier direction; None without any.
+
+    The title has the peak as a share of the links' speed; their limit is drawn if it is near.
+    """
+    values = highest(list(_traffic(hosts, speeds)))
     top = max((value for value in values if value is not None), default=0.0)
     if not top:
         return None
     curves = [curve_over_time("", values, 1.0, role="read")]
+    title = f"{who}: {link_title(hosts, speeds)}"
+    if speed := common_speed(hosts, speeds):
+        title = f"{who}: NIC, peak {units.share(top / speed)} of {speed_text(speed)}"
+        if top > NEAR * speed:
+            top, ends = max(top, LINK * speed), [LINK * speed] * 2
+            line = ([0.0, len(values)], ends)
+            curves.append(Curve([line], WARN, f"limit {units.share(LINK)}", dashed=True))
     across = time_axis(len(values), max(size[0], LEAST_WIDTH))
-    up = value_axis("bandwidth", top, plot_rows(size[1]))
-    return Plot(f"{who}: NIC, both directions", curves, across, up)
+    return Plot(title, curves, across, value_axis("bandwidth", top, plot_rows(size[1])))
 
 
-def _traffic(hosts: Sequence[HostTelemetryRecord]) -> Iterator[Seconds]:
-    """Yield what the busiest link of each host received and sent, by second."""
+def _traffic(hosts: Sequence[HostTelemetryRecord], speeds: LinkSpeeds) -> Iterator[Seconds]:
+    """Yield what the busiest link of each host received or sent, whichever is more, by second."""
     for host in hosts:
-        if (link := busiest_link(host)) is not None:
-            names = [f"{'.'.join(link)}.{way}" for way in ("rx", "tx")]
+        if (link := link_load(host, speeds)) is not None:
+            names = [f"{link.name}.{way}" for way in WAYS]
             ways = [by_second(host, name) for name in names if host.column(name) is not None]
             yield [
-                None if None in both else sum(each or 0.0 for each in both)
+                None if None in both else max(each or 0.0 for each in both)
                 for both in zip(*ways, strict=True)
             ]
 

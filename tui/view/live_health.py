@@ -46,16 +46,15 @@ STRAGGLERS, LOST, UNSTEADY = "straggler", "host-loss", "steady-state"
 MOST_MARKED = 0.75  # of the hosts
 LEAST_TREND = 0.005  # less is shown as none
 CLAUSES = ("; ", " (")  # where a finding is shortened first: advice, then details
-BOTTLENECKS = {  # by kind, where there is no room for the evidence: in full, and shorter
+BOTTLENECKS = {  # by kind, where there is no room for the evidence
     "rate": "offered rate",
     "client-cpu": "client CPU",
     "network": "network",
     "client-device": "client device",
     "server-cpu": "server CPU",
     "concurrency": "concurrency",
-    "storage": "storage (not clients)",
+    "storage": "storage",
 }
-SHORTEST = {"storage": "likely storage-bound"}  # as far as the clients can tell
 # by kind of bottleneck: check and code of the finding with the same evidence
 FOUND_AS = {
     "client-cpu": ("client-cpu", "bound"),
@@ -85,7 +84,7 @@ NEVER_STEADY = _unknown("too short to judge steadiness", "too short for steadine
 UNKNOWN: Run = ("bottleneck unknown", LABEL)
 WITH_MPI = HealthText(
     [
-        ("bottleneck  ", LABEL),
+        ("bottleneck ", LABEL),
         ("not judged", TEXT),
         (": MPI ranks keep a core busy even while they wait", LABEL),
     ],
@@ -165,12 +164,19 @@ def _limiting(found: LiveFindings | None, state: RunState) -> LiveFinding | None
     bottleneck = found.bottlenecks.get(state.step or 0) if found is not None else None
     if found is None or bottleneck is None:
         return None
+    return finding_of(bottleneck, found, state.step)
+
+
+def finding_of(
+    bottleneck: BottleneckRecord, found: LiveFindings, step: int | None
+) -> LiveFinding | None:
+    """Return the current finding with the evidence of a step's bottleneck; None without one."""
     same = FOUND_AS.get(bottleneck.kind)
     return next(
         (
             each
             for each in found.now
-            if (each.finding.id, each.finding.code) == same and each.step in (None, state.step)
+            if (each.finding.id, each.finding.code) == same and each.step in (None, step)
         ),
         None,
     )
@@ -468,10 +474,8 @@ def limited_by(bottleneck: BottleneckRecord, hosts: int) -> HealthText:
     usual = TEXT if bottleneck.kind == "storage" else VALUE
     role = WARN if bottleneck.kind in OUTSIDE_STORAGE else usual
     brief: list[Run] = [("limited by ", LABEL), (BOTTLENECKS[bottleneck.kind], role)]
-    shortest = SHORTEST.get(bottleneck.kind)
-    briefest: list[Run] = [(shortest, role)] if shortest is not None else brief
-    whole: list[Run] = [("limited by  ", LABEL), (what, role), (colon + evidence, TEXT)]
-    return HealthText(whole, brief, briefest)
+    whole: list[Run] = [("limited by ", LABEL), (what, role), (colon + evidence, TEXT)]
+    return HealthText(whole, brief, brief)
 
 
 def counts_of(found: LiveFindings | None) -> list[Run]:

@@ -22,6 +22,7 @@ from tui.metrics.histogram import Histogram
 from tui.metrics.registry import MIXED, each_io_once
 from tui.model.host_tables import Content, rows
 from tui.record.headline import coverage_text, is_short, length_text
+from tui.view.host_links import speeds_of
 from tui.view.host_load import busiest_clients, fullest_texts
 from tui.view.objections import ObjectionEvidence, reason_code
 from tui.view.step_notes import (
@@ -197,7 +198,7 @@ def repeated(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvide
         yield ObjectionEvidence("fact", text)
 
 
-def limited_by(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
+def limited_by(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
     """Yield the bottleneck, its counter-experiment, and the client load."""
     bottleneck = step.bottleneck if step is not None else None
     if step is None or bottleneck is None:
@@ -210,7 +211,7 @@ def limited_by(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvide
     if bottleneck.proof is not None:
         yield ObjectionEvidence("fact", f"counter-experiment {proof_text(bottleneck.proof)}")
     least = [f"{each.title} {each.mean:.0f} %" for each in busiest_clients(step)[:2]]
-    for text in fullest_texts(step):
+    for text in fullest_texts(step, speeds_of(record.hosts)):
         yield ObjectionEvidence("fact", text, brief=f"busiest client: {', '.join(least)}")
 
 

@@ -25,6 +25,7 @@ from tui.record.headline import is_short, metadata_lines, metadata_notes, told_h
 from tui.record.host_facts import facts_together
 from tui.text.facts import Fold, common_lines, differing_lines, machine_lines
 from tui.text.objects import left_texts
+from tui.view.host_links import speeds_of
 from tui.view.host_load import load_lines
 from tui.view.plan import changed_text, title_text
 from tui.view.step_notes import (
@@ -224,9 +225,10 @@ def _results(record: RunRecord, width: int, *, every: bool, running: bool) -> li
 def _step(record: RunRecord, step: StepRecord, *, named: bool) -> list[str]:
     label = f" {step_label(record, step)}" if step.warmup else ""
     lines = [f"step {step.index + 1}: {step.name}{label}"] if named else []
+    loaded = load_lines(step, speeds_of(record.hosts))
     if step.metadata is not None:
         notes = (line for text in metadata_notes(step.metadata) for line in _wrapped_text(text))
-        return [*lines, *metadata_lines(step.metadata), *notes, *load_lines(step)]
+        return [*lines, *metadata_lines(step.metadata), *notes, *loaded]
     for direction in step.results.aggregate:
         rows = [*_rows(step, direction), *_job_rows(step, direction)]
         operation = _operation(record, step)
@@ -239,7 +241,7 @@ def _step(record: RunRecord, step: StepRecord, *, named: bool) -> list[str]:
         ]
     # the headline's is above
     bottleneck = [] if step is _shown_step(record) else _bottleneck(step)
-    return lines + _step_notes(step, record.latency_kind_of(step)) + bottleneck + load_lines(step)
+    return lines + _step_notes(step, record.latency_kind_of(step)) + bottleneck + loaded
 
 
 def _operation(record: RunRecord, step: StepRecord) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tui.app.screens.result_page import Page
 from tui.text.line import Line, beside, labelled, rule
 from tui.text.plot import LEAST_HEIGHT
+from tui.view.host_links import speeds_of
 from tui.view.host_load import client_limit, load_table
 from tui.view.host_load_chart import load_charts
 
@@ -18,14 +19,17 @@ def telemetry_lines(page: Page, width: int, height: int) -> list[Line]:
     below it.
     """
     step = page.shown_step
-    table = load_table(step, "clients", page.record.thresholds, width) if step is not None else []
-    if step is None or not table:
+    if step is None:
         return []
-    mark, *said = client_limit(step, page.record.thresholds, width) or [("", "")]
+    thresholds, speeds = page.record.thresholds, speeds_of(page.record.hosts)
+    table = load_table(step, "clients", thresholds, width, speeds)
+    if not table:
+        return []
+    mark, *said = client_limit(step, thresholds, speeds) or [("", "")]
     lines = labelled([mark], said, width) if said else [Line.of(mark)] if mark[0] else []
     pairs = width >= LEAST_PAIR
     size = ((width - GUTTER) // 2, height) if pairs else (width, LEAST_HEIGHT)
-    charts = load_charts(step, page.record.thresholds, size, coloured=page.colors)
+    charts = load_charts(step, thresholds, size, speeds, coloured=page.colors)
     rows = (
         [
             beside(charts[at], charts[at + 1], size[0] + GUTTER) if charts[at + 1 :] else charts[at]

@@ -27,6 +27,7 @@ from tui.text.line import (
     BRIGHT,
     GOOD,
     LABEL,
+    SEVERITY_MARKS,
     TEXT,
     TITLE,
     WARN,
@@ -229,7 +230,6 @@ EARLIER_HEAD, LEAST_EARLIER = 3, 2  # lines above the earlier runs; rows
 FINDINGS_SHOWN, NOTES_SHOWN, HOSTS_SHOWN = 3, 3, 4
 GUTTER = 3  # cells between the two halves
 LEAST_FOR_TWO = 90  # cells; with fewer, one half is below the other
-ROLES = {"error": BAD, "warning": WARN, "info": LABEL}
 VERDICTS: dict[str | None, Run] = {
     "valid": ("valid", GOOD),
     "valid-with-warnings": ("valid with warnings", WARN),
@@ -410,9 +410,8 @@ def _findings(run: RunSummary, width: int, whole: bool) -> Iterator[Line]:
     found.sort(key=lambda each: each.severity != "error")
     shown = found if whole else found[:FINDINGS_SHOWN]
     for each in shown:
-        yield from indented(
-            [(each.id, ROLES.get(each.severity, LABEL)), (f" {message_of(each)}", TEXT)], width, 0
-        )
+        mark, role = SEVERITY_MARKS[each.severity]
+        yield from labelled([(f"{mark} ", role)], [(message_of(each), TEXT)], width)
     if len(found) > len(shown):
         yield Line.of((f"and {len(found) - len(shown)} more", LABEL))
 

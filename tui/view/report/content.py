@@ -40,6 +40,7 @@ from tui.view.document import (
     RunPart,
 )
 from tui.view.document import Cell as TableCell
+from tui.view.host_links import speeds_of
 from tui.view.host_load import load_sums
 from tui.view.matrix import knee_texts, table_notes
 from tui.view.published import PublishedView
@@ -520,7 +521,7 @@ def _named(chart: Chart, name: str) -> Chart:
 def _telemetry(record: RunRecord, steps: Sequence[StepRecord]) -> Iterator[Block]:
     for step in steps:
         yield from (_named(chart, name_of(record, step)) for chart in telemetry_charts(step))
-        yield from load_tables(step, record.thresholds)
+        yield from load_tables(step, record.thresholds, speeds_of(record.hosts))
         yield from (Paragraph(text, LABEL) for text in load_sums(step))
 
 

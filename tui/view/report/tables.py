@@ -21,7 +21,15 @@ from tui.record.matrix import MatrixTable, TableRow, tables_of
 from tui.text.line import BAD, LABEL, TEXT, WARN
 from tui.view.document import Block, DocumentColumn, DocumentTable, Paragraph
 from tui.view.document import Cell as TableCell
-from tui.view.host_load import clients_of, columns_of, load_cell, nic_and_disk, servers_of
+from tui.view.host_links import LinkSpeeds, is_alike
+from tui.view.host_load import (
+    busiest_title,
+    clients_of,
+    columns_of,
+    load_cell,
+    nic_and_disk,
+    servers_of,
+)
 from tui.view.matrix import INVALID, KNEE, SAID, FigureScale, mark_of, role_of, scale_of, title_of
 from tui.view.objection_catalogue import objections_to
 from tui.view.objections import ORDER, WORDS, ObjectionAnswer, counts_runs
@@ -346,7 +354,9 @@ def criteria_table(title: str, judged: Sequence[JudgedCriterion]) -> DocumentTab
 # -- load on hosts
 
 
-def load_tables(step: StepRecord, thresholds: Mapping[str, float]) -> Iterator[DocumentTable]:
+def load_tables(
+    step: StepRecord, thresholds: Mapping[str, float], speeds: LinkSpeeds
+) -> Iterator[DocumentTable]:
     """Yield the mean and maximum load on clients and servers in the measured window."""
     known = columns_of(step)
     for title, hosts, columns in (
@@ -354,16 +364,17 @@ def load_tables(step: StepRecord, thresholds: Mapping[str, float]) -> Iterator[D
         ("Load on servers", servers_of(step), known[:2]),
     ):
         if hosts:
+            named = not is_alike(hosts, speeds)
             heads = [
                 DocumentColumn("host"),
                 *_right(*(name for _, name, _ in columns)),
-                DocumentColumn("busiest NIC, disk"),
+                DocumentColumn(busiest_title(hosts, speeds)),
             ]
             rows: list[list[TableCell]] = [
                 [
                     each.host,
                     *(load_cell(each, name, 0, thresholds) for name, _, _ in columns),
-                    nic_and_disk(each),
+                    nic_and_disk(each, speeds, named=named),
                 ]
                 for each in hosts
             ]
