@@ -4,6 +4,7 @@ result.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -60,10 +61,12 @@ def metadata_run(home: Path, make: type[RunMaker] = RunMaker) -> RunMaker:
         directions=phases,
         mpi=launch,
     )
-    headline = Headline("ops", "create")
-    path.write_bytes(
-        msgspec.json.encode(msgspec.structs.replace(plan, steps=[step], headline=headline))
+    title = "WEKA metadata operations with mdtest"
+    profile = msgspec.structs.replace(plan.profile, title=title, changed={})
+    whole = msgspec.structs.replace(
+        plan, profile=profile, steps=[step], headline=Headline("ops", "create")
     )
+    path.write_bytes(msgspec.json.encode(whole))
     return made.begin().go()
 
 
@@ -89,7 +92,7 @@ async def test_live_shows_iteration_phase_and_estimates_of_those_before(
     async with stage(maker, size) as (app, _):
         shown = app.text_of("#live-operations").splitlines()
         assert "estimated" in shown[0]
-        assert "stat/s" in app.text_of("#live-figures") and "at most" in app.text_of(
+        assert "stat/s" in app.text_of("#live-figures") and "upper bound" in app.text_of(
             "#live-figures"
         )
         assert shown[2].split() == ["create", "~100k", "·", "·"]
@@ -151,8 +154,8 @@ def test_the_current_phase_is_an_upper_bound_in_large_digits() -> None:
     bounds = [operation_tiles(view, step, 2, now)[0] for now in (0.5, 2.0, 4.0)]
     assert [(tile.number, tile.aside) for tile in bounds] == [
         ("–", "running"),
-        ("1.00", "at most"),
-        ("500", "at most"),
+        ("1.00", "upper bound"),
+        ("500", "upper bound"),
     ]
     view.enter(phase("stat", t=4.0, ended="create", ops=2000, seconds=4.0))
     now, time, iteration = operation_tiles(view, step, 2, 9.0)
@@ -215,15 +218,20 @@ async def test_the_result_is_a_table_of_operations(maker: RunMaker) -> None:
     async with stage(maker, step="result") as (app, _):
         shown = app.text_of("#result-page")
         lines = [" ".join(line.split()) for line in shown.splitlines()]
-        assert "operations/s max min mean std dev rank 0 x 272 it. 1 it. 2" in lines
+        assert "operations/s max min mean std dev by iteration it. 1 it. 2" in lines
         assert "create 50,000 40,000 45,000 5,000 create 40,000 50,000" in lines
-        assert "mdtest 4.0.0: 272 ranks on 2 nodes" in shown and "Over time" not in shown
+        assert (
+            "mdtest 4.0.0: 272 ranks on 2 nodes, 18,382 files per rank" in shown
+            and "Over time" not in shown
+        )
 
 
-def iterations(maker: RunMaker, *seconds: float) -> RunMaker:
+def iterations(
+    maker: RunMaker, *seconds: float | Sequence[float], ops: int = 1_000_000, over: bool = False
+) -> RunMaker:
     """Whole iterations of so many seconds a phase, with what two hosts and a server do meanwhile.
 
-    The next begins.
+    The next begins, unless all are `over`.
     """
     for host in HOSTS:
         maker.look_at(
@@ -232,15 +240,18 @@ def iterations(maker: RunMaker, *seconds: float) -> RunMaker:
     maker.look_at("mds-1", {"cpu.busy": 88.0, "dev.nvme0n1.busy": 30.0}, server=True)
     phases = ("create", "stat", "read", "remove")
     maker.add(phase("create", t=maker.t))
-    for number, each in enumerate(seconds, 1):
-        for name, after in zip(phases, (*phases[1:], "create"), strict=True):
+    for number, given in enumerate(seconds, 1):
+        spans = [given] * len(phases) if isinstance(given, float) else given
+        for name, after, each in zip(phases, (*phases[1:], "create"), spans, strict=True):
             begin = maker.t
             for second in range(int(each)):
                 maker.add(
                     *(maker.telemetry(host, begin + second + 1) for host in (*HOSTS, "mds-1"))
                 )
             at = number + (name == "remove")
-            maker.add(phase(after, at, maker.t, ended=name, ops=1_000_000, seconds=each))
+            if over and (number, name) == (len(seconds), phases[-1]):
+                at, after = number, ALL_OVER
+            maker.add(phase(after, at, maker.t, ended=name, ops=ops, seconds=each))
     return maker
 
 
@@ -251,7 +262,8 @@ async def test_where_there_is_room_hosts_are_drawn_over_time(
         shown = app.text_of("#live-operations").splitlines()
         assert not any(line.startswith("Rate by iteration") for line in shown), "said once"
         over = shown.index(next(line for line in shown if line.startswith("Hosts over time")))
-        assert shown[over + 1].split()[:2] == ["phase", "create"] and "remove" in shown[over + 1]
+        names = [name.rstrip("━") for name in shown[over + 1].split()]
+        assert names == ["phase", *["c", "s", "rea", "rem"] * 2], "all in one style"
         lanes = {line[:15].strip(): line.split()[-2:] for line in shown[over + 2 :]}
         assert lanes["CPU"] == ["40", "%"] and lanes["busiest core"] == ["99", "%"]
         assert app.screen.query_one("#live-hosts").size.height <= len(HOSTS) + 4, (
@@ -375,7 +387,7 @@ def test_a_gap_parts_short_phases() -> None:
         20.0,
         20,
     )
-    assert "".join(text for text, _ in cells) == "cre sta rremove " + "━" * 4
+    assert "".join(text for text, _ in cells) == "c━━ s━━ rremove " + "━" * 4
 
 
 def test_a_short_iteration_is_timed_in_tenths() -> None:

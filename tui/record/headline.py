@@ -83,7 +83,7 @@ def length_text(measured_s: float | None, runtime_s: float | None) -> str:
 
 NAME_WIDTH = 14
 FIGURE_WIDTH = 11
-RANK_0 = "iteration rates are rank 0's rate times the number of ranks, so they may be higher"
+RANK_0 = "higher where rank 0 is faster than the slowest rank"
 
 
 def metadata_record(view: MetadataView | None, step: Step) -> MetadataRecord | None:
@@ -238,22 +238,18 @@ def metadata_tables(metadata: MetadataRecord, width: int = 80) -> list[list[str]
         _row(name, each, each.iterations[:shown], wide)
         for name, each in metadata.operations.items()
     ]
-    return [*tables, [f"{iterations_title(metadata):<{wide}}{head}", *rows]]
-
-
-def iterations_title(metadata: MetadataRecord) -> str:
-    """Return which ranks the iteration rates cover, as a table title."""
-    made = any(each.from_iterations for each in metadata.operations.values())
-    return "iterations" if made else (rank_0_text(metadata) or "iterations")
+    return [*tables, [f"{'by iteration':<{wide}}{head}", *rows]]
 
 
 def rank_0_text(metadata: MetadataRecord) -> str:
-    """Return the note that an iteration's rate is rank 0's rate times the number of ranks; empty if
-    it covers all ranks.
+    """Return what an iteration's rate is if it is made from rank 0's; empty if the tool measured it
+    over all ranks.
     """
-    if metadata.iterations_of != "rank 0":
+    made = any(each.from_iterations for each in metadata.operations.values())
+    if metadata.iterations_of != "rank 0" or made:
         return ""
-    return f"rank 0 x {metadata.tasks}" if metadata.tasks else "rank 0 x all"
+    ranks = units.exact(metadata.tasks) if metadata.tasks else "all"
+    return f"rate of rank 0 x {ranks} ranks"
 
 
 def _row(name: str, each: OperationRecord, values: Sequence[float | None], wide: int) -> str:
@@ -302,8 +298,10 @@ def metadata_notes(metadata: MetadataRecord) -> list[str]:
     made = any(each.from_iterations for each in metadata.operations.values())
     found = meanings(metadata)
     if meaning := found["meaning"]:
-        by_rank_0 = rank_0_text(metadata) and not made
-        notes.append(f"{meaning}; {RANK_0}" if by_rank_0 else meaning)
+        notes.append(meaning)
+    repeated = any(len(each.iterations) > 1 for each in metadata.operations.values())
+    if repeated and (whose := rank_0_text(metadata)):
+        notes.append(f"by iteration: {whose}, {RANK_0}")
     if metadata.shift_text:
         shift = worded_from({"by-generator": workloads.text_of}, metadata.shift_text)
         notes.append(f"rank shift: {shift}")
@@ -340,7 +338,8 @@ def _items(metadata: MetadataRecord) -> str:
     if not metadata.files or not metadata.items_per_rank:
         return f"I/Os of {units.size(moved)}" if moved else "files unknown"
     if not moved:
-        return f"{metadata.items_per_rank} files per rank, {metadata.files} in total"
+        each, total = (units.exact(count) for count in (metadata.items_per_rank, metadata.files))
+        return f"{each} files per rank, {total} in total"
     each = f"{metadata.items_per_rank} I/Os of {units.size(moved)} per rank"
     return f"{each}, {units.size(metadata.files * moved)} in total"
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Text = str | Callable[..., str]
 DAY_S = 86_400
+BY_GENERATOR = "by-generator"
 
 
 def version(number: float) -> str:
@@ -97,7 +98,8 @@ def text_by_code(texts: Mapping[str, Text], code: str, operands: Mapping[str, An
     """Return the text for a code; code and operands if this version has no text for them."""
     text = texts.get(code)
     try:
-        known = {name: _told(texts, value) for name, value in operands.items()}
+        own = code == BY_GENERATOR  # whose texts word its operands too
+        known = {name: value if own else _told(texts, value) for name, value in operands.items()}
         if text is not None:
             return text(**known) if callable(text) else formed(text, known)
     except (TypeError, ValueError, LookupError, AttributeError):

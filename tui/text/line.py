@@ -161,6 +161,20 @@ def rule(title: str, tail: str, width: int) -> Line:
     return Line.of(*left, (line + " " * (room + lead - len(line)), FAINT), (tail.lstrip(), LABEL))
 
 
+def spaced(lines: Sequence[Line], room: int) -> list[Line]:
+    """Return lines with an empty one above each heading but the first, as far as they fit into
+    `room` lines.
+    """
+    found: list[Line] = []
+    spare = room - len(lines)
+    for line in lines:
+        if found and spare > 0 and line.runs and line.runs[0][1] == TITLE:
+            found.append(Line())
+            spare -= 1
+        found.append(line)
+    return found
+
+
 # -- wrapped text
 
 

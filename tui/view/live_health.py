@@ -33,7 +33,7 @@ from tui.text.line import (
 )
 from tui.view.live_hosts import BROKEN, lag_text
 from tui.view.plan_steps import step_names
-from tui.view.step_notes import found_text
+from tui.view.step_notes import MPI_WAITS, found_text
 
 if TYPE_CHECKING:
     from tui.judge.live import LiveFinding, LiveFindings
@@ -86,7 +86,7 @@ WITH_MPI = HealthText(
     [
         ("bottleneck ", LABEL),
         ("not judged", TEXT),
-        (": MPI ranks keep a core busy even while they wait", LABEL),
+        (f": {MPI_WAITS}", LABEL),
     ],
     [("bottleneck ", LABEL), ("not judged (MPI)", TEXT)],
     [("bottleneck ", LABEL), ("not judged (MPI)", TEXT)],

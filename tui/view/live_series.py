@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -23,6 +23,7 @@ from tui.text.line import (
     clip,
     fit,
     rule,
+    spaced,
     spread,
     width_of,
     width_of_runs,
@@ -37,8 +38,7 @@ if TYPE_CHECKING:
     from tui.journal.telemetry import HostTelemetry
 
 MOST_ROWS = 6  # of a lane
-# by rows: full cells would join the lanes; of more rows the upper one stays empty
-HEADROOM = {1: 1.2, 2: 1.4}
+EIGHTHS = 8  # of a row
 Together = Literal["mean", "sum", "most"]
 
 
@@ -187,11 +187,9 @@ class HostsOverTime:
         shown = self.known[: room - 1]
         if not shown or cells.columns < 1:
             return []
-        each, more = divmod(room - 1, len(shown))  # the first ones are what one looks at most
-        lines = []
-        for place, lane in enumerate(shown):
-            rows = min(MOST_ROWS, each + (place < more))
-            lines += self._lane(lane, axis, cells, rows, symbols)
+        # as high as each other: else 88 % of one looks like less than 40 % of another
+        rows = min(MOST_ROWS, (room - 1) // len(shown))
+        lines = [line for lane in shown for line in self._lane(lane, axis, cells, rows, symbols)]
         return [*lines, Line.of((" " * cells.name, TEXT), (axis.labels(cells.columns), LABEL))]
 
     def _lane(
@@ -238,11 +236,10 @@ class HostsOverTime:
 
 
 def headroom(rows: int) -> float:
-    """Return how much taller a lane's scale is than its largest value.
-
-    The gap keeps a lane from touching the one above.
+    """Return how much taller a lane's scale is than its largest value: by an eighth of a row, so
+    that it does not touch the lane above.
     """
-    return HEADROOM.get(rows) or rows / (rows - 1)
+    return rows * EIGHTHS / (rows * EIGHTHS - 1)
 
 
 def is_of(name: str, lane: Lane) -> bool:
@@ -261,6 +258,7 @@ SPREAD = 9
 TOTAL = 11  # cells of a lane's time, or of its figure
 SHORT_S = 10.0
 MOST_LANES = 8
+LEAST_NAMED = 3  # cells beside a name: a blank, a bar, a gap
 LEAST_OVER_TIME = 4  # rule, phases, one lane, times
 PHASES = ("create", "stat", "read", "remove")
 
@@ -311,7 +309,7 @@ def live_lines(
     bars = bar_lines(view, width, phases, beside)
     if bars and len(lines) + len(bars) <= room:
         lines += bars
-    return [*lines, *over_time_lines(view, now, width, room - len(lines), beside)]
+    return spaced([*lines, *over_time_lines(view, now, width, room - len(lines), beside)], room)
 
 
 def rate_lines(
@@ -527,9 +525,10 @@ def _lane(
 def _cells(lane: list[tuple[str, float, bool]], scale: float, width: int) -> list[Run]:
     """Return a lane: each phase's name, as long as the phase took; expected time is faint.
 
-    The name of the latest phase is not truncated if there is room after it.
+    All names are shortened if one of them does not fit. That of the latest phase is whole if there
+    is room after it.
     """
-    runs: list[Run] = []
+    counts: list[int] = []
     at, done = 0.0, 0
     last = max((place for place, (_, _, known) in enumerate(lane) if known), default=-1)
     for place, (phase, seconds, known) in enumerate(lane):
@@ -538,20 +537,40 @@ def _cells(lane: list[tuple[str, float, bool]], scale: float, width: int) -> lis
         count = max(round(at / scale * width) - done, least if known and seconds else 0)
         count = min(count, width - done)
         done += count
-        text = _named(phase, count, whole=place == last) if known else "─" * count
+        counts.append(count)
+    pairs = list(zip(lane, counts, strict=True))
+    named = [(phase, count) for (phase, _, known), count in pairs if known and phase and count]
+    short = any(count < len(phase) + LEAST_NAMED for phase, count in named[:-1])
+    names = _shortest({phase for phase, _ in named}) if short else {}
+    runs: list[Run] = []
+    for place, ((phase, _, known), count) in enumerate(pairs):
+        whole = place == last
+        name = phase if whole else names.get(phase, f"{phase} ")
+        text = _named(name, count, whole=whole) if known else "─" * count
         runs.append((text, colour_of(phase, TEXT) if known else FAINT))
     return runs
 
 
-def _named(phase: str, count: int, *, whole: bool) -> str:
-    """Return a phase's name padded or truncated to `count` cells, with a gap at the end.
+def _shortest(phases: Collection[str]) -> dict[str, str]:
+    """Return the shortest beginning of each name by which it differs from the others."""
+    return {
+        phase: next(
+            (
+                phase[:length]
+                for length in range(1, len(phase))
+                if sum(each.startswith(phase[:length]) for each in phases) == 1
+            ),
+            phase,
+        )
+        for phase in phases
+    }
 
-    A truncated name has none if it is `whole`.
-    """
-    if count <= len(phase) and not whole and count >= 2:
-        return phase[: count - 1] + " "
-    text = (phase + " " + "━" * count)[:count]
-    return f"{text[:-1]} " if text.endswith("━") and not whole else text
+
+def _named(name: str, count: int, *, whole: bool) -> str:
+    """Return a phase's name in `count` cells, then a bar and, unless it is `whole`, a gap."""
+    if whole:
+        return f"{name} {'━' * count}"[:count]
+    return f"{name}{'━' * count}"[: max(1, count - 1)].rstrip().ljust(count) if count else ""
 
 
 def where(view: MetadataView, now: float) -> list[Run]:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from tui.metrics import units
 from tui.metrics.registry import Metric, metric_of_operation
 from tui.model.step_record import MetadataRecord, OperationRecord
-from tui.record.headline import iterations_title, name_width
+from tui.record.headline import name_width
 from tui.text.line import FAINT, LABEL, TEXT, VALUE, Line, Run, beside, fit, rule, width_of
 from tui.text.sparkline import Symbols
 from tui.view.operations import colour_of
@@ -20,6 +20,7 @@ from tui.view.operations import colour_of
 GUTTER = 3
 LEAST_AXIS = 24  # cells of a scale
 LEAST_PAIR = 150  # width from which the two charts are next to each other
+DECIMAL, BETWEEN = 10, (1, 2, 5)  # labels of a decade that is wide enough
 SAID = 20  # cells of the figure beside the bar of an iteration
 BARS: Mapping[Symbols, tuple[str, str, str]] = {  # grid, range, mean
     "braille": ("·", "━", "●"),
@@ -78,8 +79,7 @@ def _charts(
     ranges = _ranges(found, half, rows, wide, symbols)
     if not pair or not ranges:
         return ranges
-    title = f"Iterations, {iterations_title(metadata)}".removesuffix(", iterations")
-    lines = _iterations(found, title, width - half - GUTTER, wide, symbols)
+    lines = _iterations(found, width - half - GUTTER, wide, symbols)
     return beside(ranges, lines, half + GUTTER)
 
 
@@ -125,10 +125,14 @@ def _ticks(scale: RateScale, metric: Metric) -> dict[int, str]:
     )
     apart = (scale.cells - 1) / (scale.last - scale.first)
     every = max(1, ceil((widest + 2) / apart))
-    return {
-        scale.cell(float(scale.base) ** power): metric.rounded(float(scale.base) ** power)
+    between = BETWEEN if scale.base == DECIMAL and apart >= len(BETWEEN) * (widest + 4) else (1,)
+    values = (
+        times * float(scale.base) ** power
         for power in range(scale.first, scale.last + 1, every)
-    }
+        for times in between
+        if times == 1 or power < scale.last
+    )
+    return {scale.cell(value): metric.rounded(value) for value in values}
 
 
 def _axis(ticks: Mapping[int, str], wide: int, width: int) -> Line:
@@ -140,11 +144,9 @@ def _axis(ticks: Mapping[int, str], wide: int, width: int) -> Line:
     return Line.of((text, LABEL))
 
 
-def _iterations(
-    found: Operations, title: str, width: int, wide: int, symbols: Symbols
-) -> list[Line]:
+def _iterations(found: Operations, width: int, wide: int, symbols: Symbols) -> list[Line]:
     """Return a bar for each iteration of each operation, relative to the operation's best."""
-    lines = [rule(title, "relative to the best", width), Line()]
+    lines = [rule("By iteration", "relative to the best", width), Line()]
     mark = "it. "
     room = width - wide - len(mark) - 3 - SAID
     for place, (name, each) in enumerate(found.items()):

@@ -31,8 +31,8 @@ def operation_tiles(
     """Return the rate and the time of the current phase as tiles; between phases, a tile per
     operation. Empty before the first phase.
 
-    mdtest prints nothing during a phase, so the current phase shows an upper bound for its rate,
-    which falls until the phase ends.
+    mdtest prints nothing during a phase, so the current phase shows the rate of the iteration
+    before. The first iteration shows an upper bound, which falls until the phase ends.
     """
     if view is None or not view.phase or step.mpi is None:
         return []
@@ -48,8 +48,7 @@ def operation_tiles(
         if view.result is not None:
             tiles.append(_whole(view, phase, moved, place))
         elif (found := newest(view, phase)) is not None:
-            aside = f"iter. {found.iteration}{', estimated' if found.estimated else ''}"
-            tiles.append(_tile(phase, found.rate, moved, aside, place))
+            tiles.append(_tile(phase, found.rate, moved, _whose(found), place))
     return tiles
 
 
@@ -93,10 +92,16 @@ def newest(view: MetadataView, phase: str, before: int | None = None) -> Finishe
 
 def _running(view: MetadataView, phase: str, planned: int, now: float, moved: int) -> FigureTile:
     last = newest(view, phase, view.iteration)
-    count = last.rate * last.seconds if last is not None else planned
+    if last is not None:
+        return _tile(phase, last.rate, moved, _whose(last), 0)
     elapsed = now - view.since_t
-    bound = count / elapsed if elapsed >= LEAST_S and count else None
-    return _tile(phase, bound, moved, "at most" if bound is not None else "running", 0)
+    bound = planned / elapsed if elapsed >= LEAST_S and planned else None
+    return _tile(phase, bound, moved, "upper bound" if bound is not None else "running", 0)
+
+
+def _whose(found: Finished) -> str:
+    """Return which iteration a rate is from."""
+    return f"iteration {found.iteration}{', estimated' if found.estimated else ''}"
 
 
 def _whole(view: MetadataView, phase: str, moved: int, place: int) -> FigureTile:

@@ -42,6 +42,7 @@ from tui.view.step_notes import (
     repeated_text,
     shared_problems,
     step_label,
+    unjudged_text,
 )
 
 WIDTH = 80
@@ -122,7 +123,8 @@ def _shown_step(record: RunRecord) -> StepRecord | None:
 
 def _bottleneck(step: StepRecord) -> list[str]:
     if step.bottleneck is None:
-        return []
+        why = unjudged_text(step)
+        return _wrapped("bottleneck", why) if why else []
     lines = _wrapped("limited by", worded(step.bottleneck.text))
     return lines + (
         _wrapped("  counter-experiment", proof_text(step.bottleneck.proof))

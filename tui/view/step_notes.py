@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 LEFT_OUT = "skipped at launch, although the profile requires it"
 POINTS_SHOWN = 6
 FIGURES_SHOWN = 10
+MPI_WAITS = "MPI ranks keep a core busy even while they wait"
 OFTEN = {1: "once", 2: "twice"}
 
 
@@ -411,6 +412,12 @@ def problem_lines(record: RunRecord, width: int, *, every: bool = False) -> list
         code: list[Run] = [(f"  {each.code}", LABEL)] if every and each.code else []
         lines += labelled([(f"{mark} ", role)], [*said, *code], width)
     return lines
+
+
+def unjudged_text(step: StepRecord) -> str:
+    """Return why the bottleneck of a step is not judged; empty if it is, or if that is unknown."""
+    is_unjudged = step.metadata is not None and step.bottleneck is None
+    return f"not judged: {MPI_WAITS}" if is_unjudged else ""
 
 
 def nothing_text(reason: str) -> str:

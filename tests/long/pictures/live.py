@@ -4,12 +4,11 @@ printed.
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Callable
 from functools import partial
 from math import inf
 from pathlib import Path
+from statistics import fmean, stdev
 
 from tests.app import scenes, test_live_judged, test_matrix_screens
 from tests.app.journal_maker import MIX, RUN_ID, RunMaker, host_names
@@ -25,13 +24,17 @@ from tui.library.build import write_record
 from tui.model.event import (
     HostFactsCollected,
     HostProblem,
+    HostResult,
     HostState,
+    MetadataResult,
+    OperationResult,
     PhaseEnded,
     RunEnded,
 )
 
-MDTEST = Path(__file__).parents[2] / "data" / "runs" / "mdtest"
 SECONDS = 100
+SPANS = ((40.0, 17.0, 22.0, 31.0), (38.0, 16.0, 21.0, 33.0), (39.0, 17.0, 20.0, 31.0))
+FILES = 2 * 136 * 18382  # of all ranks in an iteration of mdtest
 Made = Callable[[Path], RunMaker]
 
 
@@ -171,24 +174,52 @@ def suited(home: Path) -> RunMaker:
 
 def metadata(home: Path) -> RunMaker:
     """mdtest in its third iteration."""
-    maker = iterations(metadata_run(home, scenes.Scene), 40.0, 36.0)
+    maker = iterations(metadata_run(home, scenes.Scene), *SPANS[:2], ops=FILES)
     begin = maker.t
     for second in range(25):
         maker.add(*(maker.telemetry(host, begin + second + 1) for host in maker.looked_at))
     return maker
 
 
-def metadata_result(home: Path) -> Open:
-    """A real run of mdtest that was kept."""
-    run_dir = home / "runs" / str(json.loads((MDTEST / "run.json").read_text())["run_id"])
-    shutil.copytree(MDTEST, run_dir)
-
-    def opened(look: Look) -> Stage:
-        app = Stage(home, run_dir, theme=look.theme, symbols=look.symbols)
-        app.first_step = "result"
-        return app
-
-    return opened
+def metadata_result(home: Path) -> RunMaker:
+    """mdtest after its third iteration, in all of which rank 0 was the slowest."""
+    maker = iterations(metadata_run(home, scenes.Scene), *SPANS, ops=FILES, over=True)
+    operations = {
+        name: OperationResult(
+            max=max(rates),
+            min=min(rates),
+            mean=fmean(rates),
+            stddev=stdev(rates),
+            iterations=rates,
+            seconds=list(spans),
+        )
+        for name, *spans in zip(("create", "stat", "read", "remove"), *SPANS, strict=True)
+        if (rates := [FILES / seconds for seconds in spans])
+    }
+    maker.add(
+        MetadataResult(
+            t=maker.t,
+            step=0,
+            tool="mdtest",
+            version="4.0.0",
+            tasks=272,
+            nodes=2,
+            items=18382,
+            iterations=3,
+            operations=operations,
+            shift=136,
+            ranks_per_node=136,
+        ),
+        *(
+            HostResult(t=maker.t, host=host, step=0, dirs={}, tool_version="4.0.0")
+            for host in maker.hosts
+        ),
+        PhaseEnded(t=maker.t, phase="measure", step=0),
+        *(HostState(t=maker.t, host=host, state="done") for host in maker.hosts),
+        RunEnded(t=maker.t, state="complete", exit_code=0, reason=""),
+    )
+    write_record(maker.run_dir)
+    return maker
 
 
 def refused_result(home: Path) -> RunMaker:
@@ -232,7 +263,7 @@ PICTURES = (
     Picture("result-sweep", on(recorded(swept), "result")),
     Picture("result-suite", on(recorded(suited), "result")),
     Picture("result-search", on(recorded(searched), "result")),
-    Picture("result-mdtest", metadata_result),
+    Picture("result-mdtest", on(metadata_result, "result")),
     Picture("result-refused", on(refused_result, "result")),
     Picture("result-copy", on(WHOLE, "result"), pressed("y", sees="Copy")),
 )  # fmt: skip

@@ -469,7 +469,9 @@ class RunPanels:
         )
         yield
         seen_t = state.clock.now if axis.cursor_s is None else axis.cursor_s + 1.0
-        self.screen.query_one("#live-servers", ServerTable).show(servers, seen_t)
+        self.screen.query_one("#live-servers", ServerTable).show(
+            servers, seen_t, self.screen.table.cells.longest_name
+        )
 
     def paint_graphs(self, graphs: Sequence[Graph], *, counted: bool) -> None:
         """Show the graphs, and one line with their figures for when graphs do not fit.

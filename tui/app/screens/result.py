@@ -113,6 +113,11 @@ def filled(page: Page, width: int, height: int, room: int) -> list[Line]:
     fitting = height + room - len(lines)
     if fitting == height or shown_tab(page).name not in ONE_CHART:
         return lines
+    if page.shown_step is not None and page.shown_step.metadata is not None:
+        # their chart is lower than allowed: a line for each operation says as much as two
+        without = len(page_lines(page, width, 0))
+        low = page_lines(page, width, room - without)
+        return low if without < len(low) <= room else lines
     if fitting < LEAST_CHART:
         fitting = room - lines_above_chart(page, width)
         # lines of a search or a matrix below the chart say more than a higher chart

@@ -51,6 +51,7 @@ from tui.text.line import (
     packed,
     rule,
     spread,
+    width_of,
     width_of_runs,
 )
 from tui.view.findings import early_text
@@ -182,12 +183,23 @@ def about(page: Page, width: int) -> Line:
         f"took {units.duration(record.duration_s)}" if record.duration_s else "",
         measured_text(page),
     ]
-    parts += [
+    changed = [
         f"{name}={value}"
         for name, value in record.profile.changed.items()
-        if not is_length(page, name, value)
+        if not is_length(page, name, value) and value != record.target
     ]
-    return Line.of(*clip([(" · ".join(part for part in parts if part), LABEL)], width))
+    shown = [part for part in parts if part]
+    texts = (
+        " · ".join([*shown, *changed[:count], *more_of(len(changed) - count)])
+        for count in range(len(changed), -1, -1)
+    )
+    text = next((each for each in texts if width_of(each) <= width), " · ".join(shown))
+    return Line.of(*clip([(text, LABEL)], width))
+
+
+def more_of(count: int) -> list[str]:
+    """Return how many changed parameters are not shown; empty if all are."""
+    return [f"{units.plural(count, 'more parameter')}"] if count else []
 
 
 def is_length(page: Page, name: str, value: object) -> bool:

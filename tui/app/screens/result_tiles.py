@@ -30,7 +30,13 @@ from tui.record.matrix import of_which
 from tui.text.digits import FigureTile, tile_lines
 from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, labelled
 from tui.text.search import caveats, headline_text
-from tui.view.step_notes import measured_nothing, ran_text, thresholds_text, verdict_text
+from tui.view.step_notes import (
+    measured_nothing,
+    ran_text,
+    thresholds_text,
+    unjudged_text,
+    verdict_text,
+)
 
 if TYPE_CHECKING:
     from tui.model.figure_record import AggregateRecord
@@ -331,6 +337,9 @@ def bottleneck_lines(page: Page, width: int) -> list[Line]:
         more = MORE if len(text) + len(MORE) + 2 <= width else ""
         said = [("! ", "warn"), (text + more, "warn")]
     lines = labelled(said[:1], said[1:], width) if bottleneck else []
+    step = page.shown_step if page.shown_matrix is None else None
+    if step is not None and (why := unjudged_text(step)):
+        lines = [Line.of(*clip([("bottleneck ", LABEL), (why, TEXT)], width))]
     return [*lines, *proved(proof_of(page), width)]
 
 

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from tui.journal.state import HostView
     from tui.journal.telemetry import HostTelemetry
 
+LEAST_NAME = 6  # cells of a name: "server"
 RESORT_S = 5.0  # rows that swap places every second are unreadable
 LEAST_FOLDED = 3  # folding fewer saves no lines
 HEADING = 2  # its lines, if they fit
@@ -355,6 +356,7 @@ class ServerTable(PickList["HostTelemetry"]):
     ) -> None:
         self.thresholds = thresholds or {}
         self.groups_room = 0
+        self.name_room = LEAST_NAME
         self.titles_known: frozenset[str] = frozenset()  # columns with data, now or earlier
         super().__init__(self._columns(), lambda host: host.host, id=id)
         self.now = 0.0
@@ -373,24 +375,31 @@ class ServerTable(PickList["HostTelemetry"]):
             Column(
                 "", lambda host: ("●", "good" if age_role(host, self.now) == TEXT else LABEL), 1
             ),
-            Column("server", lambda host: host.host, 12, gap=1),
+            Column("server", lambda host: host.host, self.name_room, gap=1),
             *(column for column in columns if column.title in self.titles_known),
             *([] if "processes" in self.titles_known else [Column("", lambda _: "", least=0)]),
         )
 
-    def _see_columns(self, servers: Sequence[HostTelemetry]) -> None:
-        """Add columns that have data for the first time."""
+    def _see_columns(self, servers: Sequence[HostTelemetry], name_room: int) -> None:
+        """Add columns that have data for the first time; give names their room."""
         known = {
             title for title, value in SERVER_VALUES.items() if any(value(each) for each in servers)
         }
-        if not known <= self.titles_known:
+        if not known <= self.titles_known or name_room != self.name_room:
             self.titles_known |= known
+            self.name_room = name_room
             self.columns = self._columns()
 
-    def show(self, servers: Sequence[HostTelemetry], now: float) -> None:
-        """Show the servers as they are at run time `now`."""
+    def show(
+        self, servers: Sequence[HostTelemetry], now: float, least_name: int = LEAST_NAME
+    ) -> None:
+        """Show the servers as they are at run time `now`.
+
+        `least_name`: width of the hosts' names above, so that the columns of both line up.
+        """
         self.now = now
-        self._see_columns(servers)
+        longest = max((len(each.host) for each in servers), default=0)
+        self._see_columns(servers, max(least_name, min(longest, HostTable.LONGEST_NAME)))
         if [id(each) for each in servers] != [id(each) for each in self._given]:
             self.set_rows(servers)
         self.update_lines()

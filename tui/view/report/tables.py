@@ -16,7 +16,6 @@ from tui.model.figure_record import DirectionRecord, LatencyRecord
 from tui.model.record import RunRecord
 from tui.model.step_record import MetadataRecord, OperationRecord, StepRecord
 from tui.record.cells import Cell, cells_of_record
-from tui.record.headline import rank_0_text
 from tui.record.matrix import MatrixTable, TableRow, tables_of
 from tui.text.line import BAD, LABEL, TEXT, WARN
 from tui.view.document import Block, DocumentColumn, DocumentTable, Paragraph
@@ -216,15 +215,12 @@ def _host_rows(record: RunRecord, step: StepRecord, name: str) -> Iterator[list[
 def operations_table(found: MetadataRecord) -> DocumentTable:
     """Return an MPI benchmark's operations: the printed statistics, and the first iterations."""
     shown = min(max((len(each.iterations) for each in found.operations.values()), default=0), 10)
-    made = any(each.from_iterations for each in found.operations.values())
-    whose = "" if made else rank_0_text(found)  # the tool reports the sum of all ranks
-    by = f", {whose}" if whose else ""
     heads = _right(
         "max",
         "min",
         "mean",
         "std dev",
-        *(f"iteration {number}{by}" for number in range(1, shown + 1)),
+        *(f"iteration {number}" for number in range(1, shown + 1)),
     )
     rows = [_operation(name, each, shown) for name, each in found.operations.items()]
     moving = {bool(each.bytes_per_op) for each in found.operations.values()}
