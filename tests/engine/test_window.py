@@ -10,6 +10,7 @@ import pytest
 from tests.patience import PATIENCE_S
 from tui.engine.session.context import RunContext, RunRefused, RunStopped, Window
 from tui.journal.writer import Journal
+from tui.model.operands import clause
 from tui.model.plan import Plan, ProfileRef
 
 
@@ -42,11 +43,11 @@ async def test_those_who_wait_are_refused_with_the_reason_of_the_one_that_cannot
     window = Window(3)
     waiting = [asyncio.create_task(window.meet(ctx)) for _ in range(2)]
     await asyncio.sleep(0)
-    await window.leave("no space on h7")
+    await window.leave(clause("layout-failed", hosts=["h7"]))
     for each in waiting:
-        with pytest.raises(RunRefused, match="no space on h7"):
+        with pytest.raises(RunRefused, match="h7"):
             await each
-    with pytest.raises(RunRefused, match="no space on h7"):
+    with pytest.raises(RunRefused, match="h7"):
         await window.meet(ctx)  # one that comes later
 
 

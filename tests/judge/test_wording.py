@@ -31,6 +31,7 @@ from tui.model.operands import clause, likeness
 from tui.model.record import Finding, RunRecord
 from tui.text.comparison_texts import COMPARISON
 from tui.text.plan_texts import PLAN
+from tui.text.run_texts import RUN
 from tui.text.search_texts import SEARCH
 from tui.view.objections import reason_code
 from tui.workloads.elbencho import texts as elbencho
@@ -104,6 +105,16 @@ def test_every_caveat_of_a_plan_has_a_text_and_every_text_is_used() -> None:
         folder = JUDGE.parent / "workloads" / name
         made = codes({"clause": 0}, [folder / "plan.py", *folder.glob("[ov]*.py")])
         assert made == of_tool.keys()
+
+
+def test_every_reason_of_a_run_has_a_text_and_every_text_is_used() -> None:
+    engine = JUDGE.parent / "engine"
+    folders = [
+        folder.glob("*.py") for folder in map(engine.joinpath, ("run", "session", "executors"))
+    ]
+    files = [*(file for each in folders for file in each), *engine.glob("*.py")]
+    given = codes({"clause": 0, "Duty": 2}, files)
+    assert given == RUN.keys()
 
 
 def test_reasons_of_older_records_keep_their_words_and_what_they_mean() -> None:

@@ -34,6 +34,7 @@ from tui.model.event import PhaseName, RunEnded, StepEnded, StepStarted, TaskSta
 from tui.model.plan import Step
 from tui.remote.agent import Agent
 from tui.remote.transport import HostError
+from tui.text.run_texts import run_text
 
 LOAD = re.compile(r"(?P<step>\d+)\.(?P<phase>measure|layout)(?:\.(?P<attempt>\d+))?")
 
@@ -263,7 +264,7 @@ def cut_short(ctx: RunContext, rest: list[Step]) -> RunEnded:
             f"{len(ctx.search.points)} of at most {planned} points measured; to continue:"
             f" benchtui runs resume {ctx.run_id}, or u on Runs"
         )
-    reason = not_filled(ctx, rest[0]) or reason
+    reason = run_text(not_filled(ctx, rest[0]) or reason)
     return ended(
         "partial" if ctx.measured_hosts else "failed", EXIT_PARTIAL, f"the engine died; {reason}"
     )

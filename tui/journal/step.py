@@ -31,6 +31,7 @@ from tui.model.event import (
     TelemetryColumns,
     TelemetrySample,
 )
+from tui.model.operands import Clause
 
 S = TypeVar("S")
 E = TypeVar("E")
@@ -94,7 +95,7 @@ class StepState(Struct):
     attempt: int = 1
     started_t: float = 0.0
     ended_t: float | None = None
-    reason: str = ""
+    reason: Clause | str = ""
     end: StepEnded | None = None
     phases: list[PhaseSpan] = field(default_factory=list)
     commands: list[TaskStarted] = field(default_factory=list)

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct, field
 
 from tui.model.hostfacts import Fact
+from tui.model.operands import Clause
 from tui.model.plain_data import MultiLine, PercentileName, PlainDecoder
 from tui.model.plan import Identities, Step
 from tui.model.search import Offer, ProofResult, SearchPoint
@@ -168,7 +169,7 @@ class StepEnded(Event, tag="step_ended"):
     ok: bool = True
     cut: bool = False
     skipped: bool = False
-    reason: str = ""
+    reason: Clause | str = ""  # text in older journals
 
 
 class PointOffered(Event, tag="point_offered"):

@@ -26,6 +26,12 @@ def clause(code: str, /, **operands: Any) -> Clause:
     return {"code": code, "operands": operands}
 
 
+def several(*told: Clause | str | None) -> Clause | str:
+    """Return texts as one, separated by semicolons; empty if there are none."""
+    texts = [each for each in told if each]
+    return clause("several", texts=texts) if len(texts) > 1 else texts[0] if texts else ""
+
+
 def by_generator(tool: str, told: Clause) -> Clause:
     """Return a text that a load generator has (`Workload.texts`) as one of benchtui."""
     return clause("by-generator", tool=tool, about=told["code"], **told["operands"])

@@ -38,6 +38,7 @@ from tui.model.event import (
     StepStarted,
     TelemetrySample,
 )
+from tui.model.operands import Clause
 from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError
 from tui.model.rundir import RECORD_FILE
@@ -51,6 +52,7 @@ from tui.record.progress import (
     step_name,
 )
 from tui.text.points import offer_text, point_text
+from tui.text.run_texts import run_text
 from tui.text.search_texts import search_text
 from tui.view.live_wait import allocation_text, cells_text, left_text
 
@@ -78,7 +80,7 @@ class ProgressDisplay:
         self.out = out or sys.stderr
         self.plan = plan if plan is not None and len(plan.steps) > 1 else None
         self.begin_t = float("-inf")
-        self.not_needed = ""  # why the last step was skipped
+        self.not_needed: Clause | str = ""  # why the last step was skipped
         self.rewrites = self.out.isatty()
         self.drawn = False
         self.decided = 0  # points of a search
@@ -154,9 +156,9 @@ class ProgressDisplay:
             return  # printed once for all remaining rounds
         elif event.skipped:
             self.not_needed = event.reason
-            self.line(f"{clock(event.t)} {place}  {name}: not needed, {event.reason}")
+            self.line(f"{clock(event.t)} {place}  {name}: not needed, {run_text(event.reason)}")
         elif not event.ok:
-            why = "stopped" if event.cut else event.reason or "ended with errors"
+            why = "stopped" if event.cut else run_text(event.reason) or "ended with errors"
             self.line(f"{clock(event.t)} {place}  {name}: {why}")
 
     def finding(self, t: float, found: LiveFinding) -> None:

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from tui.engine.session.context import RunContext, StopMode, as_host_error, ended_allocations
 from tui.engine.session.task import Outcome, TaskRun
 from tui.model.event import HostStateName
+from tui.model.operands import clause
 from tui.model.plan import OVERTIME_S
 from tui.model.problem import did_you_mean
 from tui.remote.fan_out import INTERNAL_ERROR, host_error
 from tui.remote.stream import FLOODED
+from tui.text.run_texts import run_text
 
 DELIVERY_S = 8.0
 RETRY_S = 0.5
@@ -161,11 +163,11 @@ async def _reason_to_end(
                 return  # the journal cannot be written: the load is useless
             lost = any(not task.cancelled() and not task.result().collected for task in ended)
             if lost and ctx.plan.on_host_loss == "stop":
-                what = ended_allocations(ctx.sessions) or "a host was lost"
-                ctx.given_up = f"{what}; stopping the run (on_host_loss: stop)"
-                ctx.say("warning", ctx.given_up)
+                what = ended_allocations(ctx.sessions) or clause("host-lost")
+                ctx.given_up = clause("stops-at-loss", why=what)
+                ctx.say("warning", run_text(ctx.given_up))
                 if beside:
-                    ctx.request_stop("stop", reason=ctx.given_up)
+                    ctx.request_stop("stop", reason=run_text(ctx.given_up))
                 return
             if not waiting:
                 await asked

@@ -39,6 +39,7 @@ from tui.engine.session.host_session import HostSession
 from tui.engine.session.targets import identify_paths
 from tui.engine.session.task import Outcome, TaskLoad, TaskRun
 from tui.model.event import FileCreated, FilesRemoved, MetadataPhase, StepEnded, TaskStarted
+from tui.model.operands import clause
 from tui.model.plan import HostTask, Identities, MpiLaunch, Step
 from tui.remote import made, mpi
 from tui.remote.files import stat_files
@@ -80,9 +81,8 @@ async def make_directory(head: HostSession, directory: str, files: Mapping[str, 
         await identify_paths(head, [posixpath.dirname(directory)], folders)
     except HostError as error:
         head.problem("barrier", error.code, error.message)
-        raise RunRefused(
-            "failed", EXIT_PARTIAL, f"cannot create {directory} on {head.name}"
-        ) from error
+        told = clause("directory-not-created", directory=directory, host=head.name)
+        raise RunRefused("failed", EXIT_PARTIAL, told) from error
 
 
 async def tidy(ctx: RunContext, sessions: Sequence[HostSession], launch: MpiLaunch) -> None:
@@ -306,7 +306,7 @@ async def arm(job: MpiJob, window: Window) -> None:
         session = job.sessions[job.cause.host or job.cluster.head]
         session.problem("barrier", job.cause.code, job.cause.message)
         job.keep()
-        raise RunRefused("failed", EXIT_PARTIAL, f"not ready to start: {session.name}")
+        raise RunRefused("failed", EXIT_PARTIAL, clause("hosts-not-ready", hosts=[session.name]))
     for session in job.sessions.values():
         session.enter("armed")
 

@@ -29,17 +29,19 @@ from tui.engine.session.context import (
     on_hosts,
 )
 from tui.engine.session.history import History
-from tui.engine.session.host_session import NO_SECRET, HostSession
+from tui.engine.session.host_session import HostSession
 from tui.journal.progress import plan_as_run
 from tui.journal.writer import Journal, Resume
 from tui.metrics.units import plural
 from tui.model.event import ONLY_SAMPLES, RunEnded, RunResumed, RunStarted, RunStateName
+from tui.model.operands import clause
 from tui.model.plain import some
 from tui.model.plan import Identities, Plan
 from tui.model.rundir import begun_utc
 from tui.remote.agent import AgentError
 from tui.remote.connections import Connections
 from tui.remote.transport import HostError
+from tui.text.run_texts import run_text
 
 LEAVE_S = 15.0
 
@@ -137,7 +139,7 @@ async def finish(ctx: RunContext, work: Awaitable[RunEnded]) -> RunEnded:
         end = ended(
             refused.state if not ctx.measured_hosts else "partial",
             refused.exit_code,
-            ended_allocations(ctx.sessions) or refused.reason,
+            run_text(ended_allocations(ctx.sessions) or refused.reason),
         )
     except RunStopped:
         end = how_it_ended(ctx)
@@ -175,7 +177,7 @@ async def connect_all(ctx: RunContext) -> None:
 def check_secrets(ctx: RunContext) -> None:
     """Raise RunRefused if a secret that a load needs is missing."""
     if missing := next((session.secrets.missing for session in ctx.sessions), []):
-        raise RunRefused("failed", EXIT_PREFLIGHT, NO_SECRET.format(", ".join(missing)))
+        raise RunRefused("failed", EXIT_PREFLIGHT, clause("secret-missing", names=missing))
 
 
 async def _connect_one(session: HostSession) -> None:
@@ -267,8 +269,8 @@ def how_it_ended(ctx: RunContext) -> RunEnded:
     if not ctx.measured_hosts and ctx.sampled:
         return ended("partial", EXIT_PARTIAL, ONLY_SAMPLES)
     if not ctx.measured_hosts:
-        why = ended_allocations(ctx.sessions) or "nothing was measured"
-        return ended("failed", EXIT_PARTIAL, why)
+        gone = ended_allocations(ctx.sessions)
+        return ended("failed", EXIT_PARTIAL, run_text(gone or "nothing was measured"))
     if ctx.measured_hosts < sum(len(step.tasks) for step in counted) or ctx.journal.problems:
         return ended("partial", EXIT_PARTIAL, what_failed(ctx))
     return ended("complete", EXIT_COMPLETE, "")
@@ -292,7 +294,7 @@ def what_failed(ctx: RunContext) -> str:
     """Return how allocations ended, else the number of problems on hosts; empty without any."""
     count = ctx.journal.problems
     text = f"{plural(count, 'problem')} on hosts" if count else ""
-    return ended_allocations(ctx.sessions) or text
+    return run_text(ended_allocations(ctx.sessions) or text)
 
 
 def ended(state: RunStateName, exit_code: int, reason: str) -> RunEnded:

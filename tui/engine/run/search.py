@@ -23,12 +23,12 @@ from tui.engine.session.context import (
 from tui.journal.reader import read_events
 from tui.metrics.figures import over_hosts, total_rates
 from tui.model.event import HostResult, PointDecided, PointOffered, Sample, StepEnded, StepStarted
-from tui.model.operands import by_generator
+from tui.model.operands import by_generator, clause
 from tui.model.plan import Step
 from tui.model.problem import UsageError
 from tui.model.rundir import JOURNAL_FILE
 from tui.model.search import Offer, Search, SearchPoint
-from tui.text.points import offer_text
+from tui.text.run_texts import run_text
 from tui.text.search_texts import search_text
 
 
@@ -70,7 +70,7 @@ def wants_more(ctx: RunContext) -> bool:
 
 def _skip(ctx: RunContext, slot: Step) -> None:
     ctx.skipped.add(slot.index)
-    reason = search_text(why_over(_search(ctx), ctx.search.points))
+    reason = why_over(_search(ctx), ctx.search.points)
     ctx.journal.append(StepEnded(t=0.0, step=slot.index, skipped=True, reason=reason))
 
 
@@ -81,10 +81,13 @@ def _offered(ctx: RunContext, slot: Step, offer: Offer) -> Step:
     try:
         paced = offered_step(ctx.plan, slot, offer)
     except UsageError as error:
-        why = "; ".join(each.message for each in error.problems)
-        raise RunRefused(
-            "partial", EXIT_PARTIAL, f"cannot offer {offer_text(offer)}: {why}"
-        ) from None
+        why = clause(
+            "cannot-offer",
+            offered_iops=offer.rate_iops,
+            knobs=[[*each] for each in offer.knobs.items()],
+            quote="; ".join(each.message for each in error.problems),
+        )
+        raise RunRefused("partial", EXIT_PARTIAL, why) from None
     for caveat in paced.caveats:
         ctx.say("info", workloads.caveat_text(by_generator(slot.tool, caveat)))
     return ctx.offer(PointOffered(t=0.0, step=slot.index, offer=offer, planned=paced.step))
@@ -104,7 +107,7 @@ async def _measured(
         raise
     except RunRefused as refused:
         # void; the next point shows whether that lasts
-        ctx.say("error", f"{step.name}: {refused.reason}")
+        ctx.say("error", f"{step.name}: {run_text(refused.reason)}")
     ctx.check_stop()
     _decide(ctx, step, offer)
 
@@ -114,9 +117,8 @@ def _end_if_certain(ctx: RunContext, step: Step, offer: Offer) -> None:
     if step.index in ctx.ended_early or not ctx.active:
         return
     if over := clearly_over(_search(ctx), offer, ctx.seconds.totals()):
-        why = search_text(over)
-        ctx.ended_early[step.index] = why
-        ctx.say("info", f"{step.name} ended early: {why}")
+        ctx.ended_early[step.index] = over
+        ctx.say("info", f"{step.name} ended early: {search_text(over)}")
         end_early(ctx)
 
 

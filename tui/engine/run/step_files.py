@@ -22,6 +22,7 @@ from tui.metrics import units
 from tui.model.event import CacheDropped, HostFactsCollected
 from tui.model.host_tables import Content, Unknown, Written, rows
 from tui.model.hostfacts import Fact
+from tui.model.operands import clause
 from tui.model.plan import FILE_NUMBER, FileSpec, Step, is_device
 from tui.remote.answers import BLOCK_BYTES, CacheDrop, FileExtents
 from tui.remote.files import drop_page_cache, read_blocks, read_extents
@@ -57,7 +58,7 @@ async def drop_caches(ctx: RunContext, step: Step) -> None:
     }
     failed = [name for name, ok in dropped.items() if not ok]
     if failed and wanted == "require":
-        raise RunRefused("failed", EXIT_PARTIAL, f"page cache not dropped on {', '.join(failed)}")
+        raise RunRefused("failed", EXIT_PARTIAL, clause("caches-not-dropped", hosts=failed))
 
 
 def _say_dropped(session: HostSession, step: Step, answer: CacheDrop, wanted: str) -> bool:

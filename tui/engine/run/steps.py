@@ -15,7 +15,6 @@ from tui.engine.run.step_files import check_written, drop_caches, sample_content
 from tui.engine.session.context import (
     BRING_BACK,
     EXIT_PARTIAL,
-    NOT_STARTED,
     HostsAway,
     RunContext,
     RunRefused,
@@ -27,14 +26,14 @@ from tui.engine.session.context import (
 from tui.engine.session.host_session import HostSession
 from tui.engine.session.targets import check_unchanged, still_free
 from tui.engine.session.telemetry import quiet_s
-from tui.metrics import units
 from tui.metrics.figures import over_hosts, value_of
 from tui.metrics.registry import headline_text
 from tui.metrics.repeat import relative_ci
 from tui.metrics.steady import Round, is_steady, round_of, rounds_before, window_over, window_text
 from tui.model.event import StepEnded, StepStarted
-from tui.model.plain import some
+from tui.model.operands import Clause, clause, is_clause
 from tui.model.plan import Step, at_once
+from tui.text.run_texts import run_text
 
 
 def check_filled(ctx: RunContext, step: Step) -> None:
@@ -43,8 +42,8 @@ def check_filled(ctx: RunContext, step: Step) -> None:
         raise RunRefused("failed", EXIT_PARTIAL, reason)
 
 
-def not_filled(ctx: RunContext, step: Step) -> str:
-    """Return which hosts have not filled the step's files as planned, and what to do; empty if all
+def not_filled(ctx: RunContext, step: Step) -> Clause | None:
+    """Return which hosts have not filled the step's files as planned, and what to do; None if all
     have.
     """
     for fill in fills_of(ctx.plan.steps, step):
@@ -57,9 +56,8 @@ def not_filled(ctx: RunContext, step: Step) -> str:
             host for host, each in results.items() if each is None or not each.final or each.errors
         ]
         if bare:
-            again = f"to fill again: benchtui runs resume --failed {ctx.run_id} (u on Runs)"
-            return f"not filled on {', '.join(bare)}; {again}"
-    return ""
+            return clause("not-filled", hosts=bare, run_id=ctx.run_id)
+    return None
 
 
 def fills_of(steps: list[Step], step: Step) -> Iterator[Step]:
@@ -97,16 +95,23 @@ def unmet_needs(ctx: RunContext, step: Step) -> list[str]:
     return failed
 
 
-def steady_already(ctx: RunContext, step: Step) -> str:
-    """Return why a preconditioning round can be skipped; empty if it must run."""
+def steady_already(ctx: RunContext, step: Step) -> Clause | None:
+    """Return why a preconditioning round can be skipped; None if it must run."""
     if step.precondition is None or not step.is_round:
-        return ""
+        return None
     made = rounds_made(ctx, step)
     rounds = [_round(ctx, each) for each in made[-step.precondition.window :]]
     window = window_over(step.precondition, rounds)
     if window is None or not is_steady(step.precondition, rounds):
-        return ""
-    return f"steady after {len(made)} rounds: {window_text(step.precondition, window)}"
+        return None
+    return clause(
+        "steady-after",
+        rounds=len(made),
+        spread=window.range,
+        most_spread=step.precondition.range,
+        slope=window.slope,
+        most_slope=step.precondition.slope,
+    )
 
 
 def tell_round(ctx: RunContext, step: Step) -> None:
@@ -179,8 +184,8 @@ async def _in_turn(ctx: RunContext, steps: Sequence[Step]) -> None:
     for group in at_once(steps):
         ctx.check_stop()
         if ctx.given_up or (ctx.sessions and all(session.gone for session in ctx.sessions)):
-            why = ended_allocations(ctx.sessions) or ctx.given_up
-            raise RunRefused("partial", EXIT_PARTIAL, why)
+            gone = ended_allocations(ctx.sessions) or ctx.given_up
+            raise RunRefused("partial", EXIT_PARTIAL, gone)
         if _left_out(ctx, group):
             continue
         await pause(ctx, group)
@@ -195,13 +200,14 @@ async def _in_turn(ctx: RunContext, steps: Sequence[Step]) -> None:
                 raise
             # the reason names it, if there are several
             which = "" if group[0].together else f"{group[0].name}: "
-            ctx.say("error", f"{which}{refused.reason}; continuing with the next step")
+            why = run_text(refused.reason)
+            ctx.say("error", f"{which}{why}; continuing with the next step")
 
 
 def _left_out(ctx: RunContext, group: Sequence[Step]) -> bool:
     """Skip a step that is not needed, and return whether; concurrent steps always run."""
     step = group[0]
-    known = "" if step.together else known_well_enough(ctx, step) or steady_already(ctx, step)
+    known = None if step.together else known_well_enough(ctx, step) or steady_already(ctx, step)
     if known:
         ctx.skipped.add(step.index)
         ctx.journal.append(StepEnded(t=0.0, step=step.index, skipped=True, reason=known))
@@ -239,12 +245,11 @@ async def run_together(ctx: RunContext, steps: Sequence[Step]) -> None:
                 await window.meet(ctx)
                 await _measure(ctx, step, window)
             except RunRefused as refused:
-                await window.leave(f"{step.name}: {refused.reason}")
-                raise RunRefused(
-                    refused.state, refused.exit_code, f"{step.name}: {refused.reason}"
-                ) from refused
+                why = clause("in-step", step=step.name, why=refused.reason)
+                await window.leave(why)
+                raise RunRefused(refused.state, refused.exit_code, why) from refused
             except BaseException:
-                await window.leave(f"{step.name}: interrupted")
+                await window.leave(clause("in-step", step=step.name, why=clause("interrupted")))
                 raise
 
     ends = await asyncio.gather(*map(one, steps), return_exceptions=True)
@@ -258,8 +263,15 @@ def _rank(fault: BaseException) -> int:
     never began.
     """
     if isinstance(fault, RunRefused):
-        return 3 if NOT_STARTED in fault.reason else 2
+        return 3 if _never_began(fault.reason) else 2
     return 1 if isinstance(fault, RunStopped) else 0
+
+
+def _never_began(reason: object) -> bool:
+    """Return whether a step was refused because another one was."""
+    if not is_clause(reason):
+        return False
+    return reason["code"] == "not-started" or _never_began(reason["operands"].get("why"))
 
 
 @asynccontextmanager
@@ -270,7 +282,8 @@ async def _journalled(ctx: RunContext, step: Step) -> AsyncIterator[None]:
     for session in ctx.sessions:
         # discards data of an earlier attempt
         session.holds.discard(step.index)
-    problems, reason = ctx.journal.problems_on(step.hosts), "cut off"
+    problems = ctx.journal.problems_on(step.hosts)
+    reason: Clause | str = clause("cut-off")
     try:
         yield
         reason = ""
@@ -294,9 +307,9 @@ async def _admit(ctx: RunContext, step: Step) -> None:
     """
     name_the_absent(ctx, step)
     if failed := unmet_needs(ctx, step):
-        raise RunRefused("failed", EXIT_PARTIAL, f"not run, because {some(failed)} failed")
+        raise RunRefused("failed", EXIT_PARTIAL, clause("profiles-failed", profiles=failed))
     if not ctx.taking_part(step):
-        raise RunRefused("failed", EXIT_PARTIAL, "no host of the step is left")
+        raise RunRefused("failed", EXIT_PARTIAL, clause("no-host-left"))
     await take_locks(ctx)
 
 
@@ -345,11 +358,11 @@ def name_the_absent(ctx: RunContext, step: Step) -> None:
             session.problem("barrier", *lost, fatal=False)
 
 
-def known_well_enough(ctx: RunContext, step: Step) -> str:
-    """Return why an optional repetition can be skipped; empty if it must run."""
+def known_well_enough(ctx: RunContext, step: Step) -> Clause | None:
+    """Return why an optional repetition can be skipped; None if it must run."""
     until = step.until or ctx.plan.until
     if until is None or not step.optional:
-        return ""
+        return None
     headline, kind = ctx.plan.headline_of(step), ctx.plan.latency_kind_of(step)
     values = []
     for other in ctx.plan.steps:
@@ -369,8 +382,8 @@ def known_well_enough(ctx: RunContext, step: Step) -> str:
             values += [value] if value is not None and len(results) == len(other.hosts) else []
     width = relative_ci(values)
     if len(values) < until.least or width is None or width > until.width:
-        return ""
-    return f"known to ±{units.share(width, 1)} after {len(values)} repetitions"
+        return None
+    return clause("known-well-enough", width=width, repetitions=len(values))
 
 
 async def pause(ctx: RunContext, steps: Sequence[Step]) -> None:

@@ -35,10 +35,12 @@ from tui.model.event import (
     Severity,
     StopRequested,
 )
+from tui.model.operands import Clause, clause, several
 from tui.model.plan import HostTask, Plan, Step
 from tui.model.plugin import PLUGIN_FAILED
 from tui.remote.fan_out import INTERNAL_ERROR, host_error
 from tui.remote.transport import HostError
+from tui.text.run_texts import run_text
 
 if TYPE_CHECKING:
     from tui.engine.session.task import TaskRun
@@ -46,7 +48,6 @@ if TYPE_CHECKING:
 LATE_S = 0.2  # how incomplete a second may be to count as whole
 _unpack = msgspec.msgpack.Decoder(dict[str, DirectionSample]).decode
 _pack = msgspec.msgpack.Encoder().encode
-NOT_STARTED = "not started: "
 
 
 class _Sum(msgspec.Struct):
@@ -130,8 +131,8 @@ class RunStopped(Exception):  # noqa: N818  (it ends a run early, nothing went w
 class RunRefused(Exception):  # noqa: N818  (it ends a run early with a state of its own)
     """Ends a run, before or between measurements, with this state and exit code."""
 
-    def __init__(self, state: RunStateName, exit_code: int, reason: str) -> None:
-        super().__init__(reason)
+    def __init__(self, state: RunStateName, exit_code: int, reason: Clause | str) -> None:
+        super().__init__(run_text(reason))
         self.state: RunStateName = state
         self.exit_code = exit_code
         self.reason = reason
@@ -165,7 +166,7 @@ class RunContext:
     results: dict[tuple[int, str], HostResult] = field(default_factory=dict)  # by step and host
     # results of executors' preflight, by their own keys
     ahead: dict[str, Any] = field(default_factory=dict)
-    given_up: str = ""  # why no further step is started
+    given_up: Clause | str = ""  # why no further step is started
     skipped: set[int] = field(default_factory=set)  # steps that were not needed
     # offers and decisions of a search
     search: SearchState = field(default_factory=SearchState)
@@ -173,7 +174,7 @@ class RunContext:
     # called when all hosts have another second of it
     on_second: Callable[[], None] = lambda: None
     # points that were clearly over, with reasons
-    ended_early: dict[int, str] = field(default_factory=dict)
+    ended_early: dict[int, Clause] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.made_files = MadeFiles.beside(self.run_dir)
@@ -293,18 +294,14 @@ class HostsAway(RunRefused):
     """Ends a search whose lost hosts do not come back: fewer hosts have a different capacity."""
 
     def __init__(self, hosts: Sequence[str]) -> None:
-        why = (
-            "a search requires all hosts; to continue once they are back: benchtui runs resume,"
-            " or u on Runs"
-        )
-        super().__init__("partial", EXIT_PARTIAL, f"{', '.join(hosts)} lost: {why}")
+        super().__init__("partial", EXIT_PARTIAL, clause("hosts-away", hosts=[*hosts]))
 
 
 class Duty(Struct, frozen=True):
     """A call to be made on all hosts.
 
-    If hosts fail, the run is refused with the text `refusal` followed by their names; if `refusal`
-    is empty, the other hosts continue.
+    If hosts fail, the run is refused with the code `refusal` and their names; if it is empty,
+    the other hosts continue.
     """
 
     phase: PhaseName
@@ -313,25 +310,25 @@ class Duty(Struct, frozen=True):
     droppable: bool = True  # may be cancelled by a stop request
 
 
-CONNECT = Duty("connect", EXIT_PREFLIGHT, "no connection to")
+CONNECT = Duty("connect", EXIT_PREFLIGHT, "no-connection")
 REACH = Duty("connect", droppable=False)  # by an engine that resumes a run
 # all problems of all hosts are reported first
 LOOK = Duty("preflight", EXIT_PREFLIGHT)
-JUDGE = Duty("preflight", EXIT_PREFLIGHT, "preflight refused:")
+JUDGE = Duty("preflight", EXIT_PREFLIGHT, "preflight-refused")
 TRY_LOCK = Duty("preflight")
 UNLOCK = Duty("preflight", droppable=False)
-LOCK = Duty("preflight", EXIT_PREFLIGHT, "in use by another run:")
-DEVICES = Duty("preflight", EXIT_PREFLIGHT, "devices have changed on")
-TARGETS = Duty("preflight", EXIT_PREFLIGHT, "targets have changed on")
-DIRECTORIES = Duty("preflight", EXIT_PARTIAL, "cannot create directories on")
-EXPECTED_FILES = Duty("preflight", EXIT_PARTIAL, "wrong files for the step on")
-MISSING_FILES = Duty("layout", EXIT_PARTIAL, "cannot check the layout on")
+LOCK = Duty("preflight", EXIT_PREFLIGHT, "hosts-in-use")
+DEVICES = Duty("preflight", EXIT_PREFLIGHT, "devices-changed")
+TARGETS = Duty("preflight", EXIT_PREFLIGHT, "targets-changed")
+DIRECTORIES = Duty("preflight", EXIT_PARTIAL, "directories-not-created")
+EXPECTED_FILES = Duty("preflight", EXIT_PARTIAL, "wrong-files")
+MISSING_FILES = Duty("layout", EXIT_PARTIAL, "layout-not-checked")
 LAYOUT_START = Duty("layout")  # those that began are followed to their end
-LAYOUT = Duty("layout", EXIT_PARTIAL, "layout failed on")
+LAYOUT = Duty("layout", EXIT_PARTIAL, "layout-failed")
 WRITTEN = Duty("layout")
 DROP_CACHES = Duty("layout")
 BRING_BACK = Duty("connect")
-ARM = Duty("barrier", EXIT_PARTIAL, "not ready to start:")
+ARM = Duty("barrier", EXIT_PARTIAL, "hosts-not-ready")
 DISARM = Duty("barrier", droppable=False)
 GO = Duty("barrier", droppable=False)
 FREE_SPOOL = Duty("collect", droppable=False)
@@ -371,16 +368,16 @@ async def on_hosts(
 def refuse_failed(duty: Duty, sessions: Iterable[HostSession]) -> None:
     """Raise RunRefused if a host failed and the duty needs every host (has a `refusal`)."""
     failed = [session for session in sessions if session.failed]
-    names = ", ".join(session.name for session in failed if not session.gone)
+    names = [session.name for session in failed if not session.gone]
     if duty.refusal and failed:
-        named = f"{duty.refusal} {names}" if names else ""
-        why = "; ".join(filter(None, (ended_allocations(failed), named)))
-        raise RunRefused("failed", duty.exit_code, why)
+        named = clause(duty.refusal, hosts=names) if names else None
+        raise RunRefused("failed", duty.exit_code, several(ended_allocations(failed), named))
 
 
-def ended_allocations(sessions: Iterable[HostSession]) -> str:
-    """Return how the allocations of hosts ended; empty if none did."""
-    return "; ".join(dict.fromkeys(session.gone for session in sessions if session.gone))
+def ended_allocations(sessions: Iterable[HostSession]) -> Clause | None:
+    """Return how the allocations of hosts ended; None if none did."""
+    ends = dict.fromkeys(session.gone for session in sessions if session.gone)
+    return clause("allocation-ended", quote="; ".join(ends)) if ends else None
 
 
 @contextmanager
@@ -441,7 +438,7 @@ class Window:
 
     def __init__(self, steps: int = 1) -> None:
         self._barrier = asyncio.Barrier(steps)
-        self._refusal = ""
+        self._refusal: Clause | str = ""
 
     async def meet(self, ctx: RunContext) -> None:
         """Wait until all steps have arrived.
@@ -451,10 +448,11 @@ class Window:
         try:
             await ctx.unless_stopped(self._barrier.wait())
         except asyncio.BrokenBarrierError:
-            raise RunRefused("failed", EXIT_PARTIAL, f"{NOT_STARTED}{self._refusal}") from None
+            told = clause("not-started", why=self._refusal)
+            raise RunRefused("failed", EXIT_PARTIAL, told) from None
         ctx.check_stop()
 
-    async def leave(self, why: str) -> None:
+    async def leave(self, why: Clause) -> None:
         """Withdraw a step, which refuses the steps waiting for it."""
         self._refusal = self._refusal or why
         await self._barrier.abort()

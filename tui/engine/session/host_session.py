@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from tui.remote.vault import Asker
 
 MASK = b"*"
-NO_SECRET = (
-    "no value for the secret {0}: set it in the environment, or start benchtui on a terminal"
-)
 REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 

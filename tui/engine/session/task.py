@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tui import workloads
-from tui.engine.session.host_session import FIRST_PAUSE_S, NO_SECRET, HostSession
+from tui.engine.session.host_session import FIRST_PAUSE_S, HostSession
 from tui.journal.clock import ASKED_TO_END
 from tui.journal.raw import RawFile
 from tui.model.event import (
@@ -28,10 +28,12 @@ from tui.model.event import (
     TaskEnded,
     TaskStarted,
 )
+from tui.model.operands import clause
 from tui.model.plan import HostTask, Step
 from tui.remote.agent import AgentError, AgentStream, Lease, TaskStatus
 from tui.remote.stream import FLOODED, OutputBudget, flood_text
 from tui.remote.transport import HostError
+from tui.text.run_texts import run_text
 from tui.workloads.base import Item, Reader
 
 GRACE_S = 6.0
@@ -99,9 +101,8 @@ class TaskRun:
     async def start(self, *, armed: bool) -> None:
         """Start the command and open its stream; an armed one waits for `go`. Raises HostError."""
         if missing := self.session.secrets.missing:
-            raise HostError(
-                "secret-missing", self.session.name, NO_SECRET.format(", ".join(missing))
-            )
+            told = run_text(clause("secret-missing", names=missing))
+            raise HostError("secret-missing", self.session.name, told)
         remote_dir = await self.session.ask(
             lambda agent: agent.start(
                 self.task_id,

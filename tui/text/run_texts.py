@@ -1,0 +1,100 @@
+"""Texts about a run, by code: why steps and runs ended as they did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tui.metrics.steady import SteadyWindow, window_text
+from tui.model.operands import Clause
+from tui.model.plain import some
+from tui.model.plan import Precondition
+from tui.model.search import Offer
+from tui.text.form import Text, worded_from
+from tui.text.points import offer_text
+from tui.text.search_texts import SEARCH
+
+if TYPE_CHECKING:
+    from tui.model.figure_record import CodedText
+
+
+def run_text(told: CodedText | Clause | str) -> str:
+    """Return the text for a code. Older records and journals store the text itself; return it
+    unchanged.
+    """
+    return worded_from(RUN_OR_SEARCH, told)
+
+
+# what the engine does on all hosts, if hosts that it needs fail
+REFUSALS = {
+    "no-connection": "no connection to",
+    "preflight-refused": "preflight refused:",
+    "hosts-in-use": "in use by another run:",
+    "devices-changed": "devices have changed on",
+    "targets-changed": "targets have changed on",
+    "directories-not-created": "cannot create directories on",
+    "wrong-files": "wrong files for the step on",
+    "layout-not-checked": "cannot check the layout on",
+    "layout-failed": "layout failed on",
+    "hosts-not-ready": "not ready to start:",
+}
+
+
+def _refused(head: str, hosts: Sequence[str]) -> str:
+    return f"{head} {', '.join(hosts)}"
+
+
+def steady_after(
+    rounds: int, spread: float, most_spread: float, slope: float, most_slope: float
+) -> str:
+    """Return why further preconditioning rounds are not needed."""
+    rule = Precondition("round", range=most_spread, slope=most_slope)
+    return f"steady after {rounds} rounds: {window_text(rule, SteadyWindow((), spread, slope))}"
+
+
+def cannot_offer(
+    offered_iops: float | None, knobs: Sequence[tuple[str, int]], quote: str
+) -> str:
+    """Return which load of a search cannot be offered, and why."""
+    return f"cannot offer {offer_text(Offer(offered_iops, 0.0, dict(knobs)))}: {quote}"
+
+
+STEPS: dict[str, Text] = {
+    **{code: partial(_refused, head) for code, head in REFUSALS.items()},
+    # why a step was skipped
+    "known-well-enough": "known to ±{width:share1} after {repetitions} repetitions",
+    "steady-after": steady_after,
+    # why it failed, or did not run
+    "profiles-failed": lambda profiles: f"not run, because {some(profiles)} failed",
+    "no-host-left": "no host of the step is left",
+    "not-filled": (
+        "not filled on {hosts:all}; to fill again: benchtui runs resume --failed {run_id} (u on"
+        " Runs)"
+    ),
+    "caches-not-dropped": "page cache not dropped on {hosts:all}",
+    "directory-not-created": "cannot create {directory} on {host}",
+    "cannot-offer": cannot_offer,
+    "cut-off": "cut off",
+    # several steps at the same time
+    "in-step": "{step}: {why}",
+    "not-started": "not started: {why}",
+    "interrupted": "interrupted",
+}
+
+RUNS: dict[str, Text] = {
+    "allocation-ended": "{quote}",
+    "secret-missing": (
+        "no value for the secret {names:all}: set it in the environment, or start benchtui on a"
+        " terminal"
+    ),
+    "hosts-away": (
+        "{hosts:all} lost: a search requires all hosts; to continue once they are back: benchtui"
+        " runs resume, or u on Runs"
+    ),
+    "host-lost": "a host was lost",
+    "stops-at-loss": "{why}; stopping the run (on_host_loss: stop)",
+}
+
+RUN = STEPS | RUNS
+RUN_OR_SEARCH = SEARCH | RUN
