@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from tests.samples.events import DATA
 from tui.analysis.published import (
+    Compared,
     PublishedComparison,
     compare,
     find_baselines,
@@ -20,17 +21,18 @@ from tui.analysis.published import (
     shown_like,
 )
 from tui.library.build import build_record
-from tui.model.baseline import load_baselines
+from tui.model.baseline import PublishedFigure, load_baselines
 from tui.model.figure_record import AggregateRecord, LatencyRecord
+from tui.model.printed import Quantity
 from tui.model.record import HeadlineRecord, ProfileRecord, ProvenanceRecord, RunRecord
 from tui.model.step_record import MetadataRecord, OperationRecord, StepRecord, TaskRecord
 from tui.view.published import (
     PublishedView,
+    change_text,
     comparison_json,
     named_by,
     published,
     published_text,
-    ratio_number,
     spans,
     view_of,
 )
@@ -221,7 +223,7 @@ def test_metadata_operations_are_compared_with_the_mean_of_theirs() -> None:
         "mdtest": ("4.1.0+dev", "1.9.3, assumed by the source")
     }
     text = published_text(view_of(record, found, 3), 80)
-    assert "159k 79,599 200 %" in " ".join(text.split())
+    assert "159k 79.6k 100 % higher" in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= 80
 
 
@@ -410,7 +412,8 @@ def test_the_section_fits_80_columns_and_says_all_once() -> None:
     assert lines[0] == "published results: 8 for ceph/randread"
     assert lines[1] == "  all: setup not fully known"  # before any ratio
     assert (
-        " ".join(lines[3].split()) == "1 slow, numjobs=1 bs=4k read BW 3.81 MiB/s 4 MB/s 95-100 %"
+        " ".join(lines[3].split())
+        == "1 slow, numjobs=1 bs=4k read BW 3.81 MiB/s 3.81-4.00 MiB/s 0.0-4.6 % lower"
     )
     assert text.count("Each point ran for 10 s, once") == 1
     assert "  hardware slow: 16 cores" in text and "  hardware fast: 40 cores" in text
@@ -439,9 +442,9 @@ def test_a_single_measurement_shows_the_headline_first_and_then_the_other_figure
         "read BW", "read IOPS", "read mean", "read p50", "read p95", "read p99", "read p99.5", "read p99.9",
         "read max",
     ]  # fmt: skip
-    assert (view.rows[0].theirs, view.rows[0].ratio, view.rows[1].number) == (
-        "1671 MiB/s",
-        "100 %",
+    assert (view.rows[0].theirs, view.rows[0].change, view.rows[1].number) == (
+        view.rows[0].ours,
+        "equal",
         None,
     )
 
@@ -481,18 +484,23 @@ def test_numbers_are_shortened_and_a_whole_setup_is_called_by_its_name() -> None
 
 
 @pytest.mark.parametrize(
-    ("value", "text"),
+    ("low", "high", "text"),
     [
-        (123.4, "123x"),
-        (12.34, "12.3x"),
-        (1.0, "100 %"),
-        (0.1, "10 %"),
-        (0.0123, "1.2 %"),
-        (0.0001, "<0.1 %"),
+        (123.4, 123.4, "123x as high"),
+        (12.34, 12.34, "12x as high"),
+        (1.5, 3.0, "50-200 % higher"),
+        (1.0, 1.0, "equal"),
+        (0.9, 1.02, "-10 to +2.0 %"),
+        (0.954, 1.0, "0.0-4.6 % lower"),
+        (0.1, 0.1, "90 % lower"),
+        (None, None, "–"),
     ],
 )
-def test_ratios_have_digits_that_mean_something(value: float, text: str) -> None:
-    assert ratio_number(value) == text
+def test_ours_is_higher_or_lower_than_theirs_with_digits_that_mean_something(
+    low: float | None, high: float | None, text: str
+) -> None:
+    figure = PublishedFigure("read", "iops", Quantity("1", "iops", 1.0, 1.0, 1.0))
+    assert change_text(Compared(figure, 1.0, low, high)) == text
 
 
 def test_a_view_says_how_many_there_are() -> None:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _UNIT = re.compile(r"(\d)([KMGT]i?B\b)")  # a unit right after its number
 
 UNFAIR = " (not comparable)"  # end of badges
+MULTIPLE = 10  # from which a ratio is told as one
+EQUAL = 0.0005
 IN_FULL = 6  # more comparisons are a sweep: one figure each
 LATENCIES = ("mean", *SHOWN_NAMES, "max")
 MARKS = {"ok": "", "doubtful": "?", "error": "!"}
@@ -35,6 +37,7 @@ JOINED = ("differs", "unknown")  # short texts: all on one line
 WIDTH = 80
 OUR_MARKS = {"valid-with-warnings": "?", "invalid": "!"}
 OURS = {"valid-with-warnings": WARN, "invalid": BAD}
+OURS_IS = "ours is"  # title of the column that says how ours compares with theirs
 ROLES = {"ok": TEXT, "doubtful": WARN, "error": BAD}
 
 
@@ -49,7 +52,7 @@ class PublishedRow(Struct, frozen=True):
     figure: str
     ours: str
     theirs: str
-    ratio: str
+    change: str  # of ours against theirs: ``51 % lower``
     validity: str
     verdict: str = "valid"  # of our run
 
@@ -96,12 +99,12 @@ class PublishedView(Struct, frozen=True):
             Column(
                 " " * digits + " published result",
                 lambda row: f"{row.number or '':>{digits}} {row.label}",
-                least=20,
+                least=16,
             ),
             Column("figure", lambda row: row.figure, role=LABEL),
             Column("ours", lambda row: (row.ours, OURS.get(row.verdict, VALUE)), right=True),
             Column("published", lambda row: (row.theirs, ROLES[row.validity]), right=True),
-            Column("of published", lambda row: row.ratio, right=True),
+            Column(OURS_IS, lambda row: row.change, right=True),
         )
         return text_table(columns, self.rows, width) if self.rows else []
 
@@ -186,8 +189,8 @@ def rows_of(
             label=label if first else "",
             figure=figure_name(each.figure),
             ours=ours_text(found, each),
-            theirs=theirs_text(found.baseline, each.figure),
-            ratio=ratio_text(each),
+            theirs=shown_text(found.baseline, each.figure),
+            change=change_text(each),
             validity=found.baseline.validity,
             verdict=found.verdict or "valid",
         )
@@ -262,26 +265,42 @@ def theirs_text(baseline: Baseline, figure: PublishedFigure) -> str:
     return f"{text} {MARKS[baseline.validity]}".rstrip()
 
 
-def ratio_text(found: Compared) -> str:
-    """Return our figure as a share of theirs: ``98 %``; both ends if theirs is a range."""
+def shown_text(baseline: Baseline, figure: PublishedFigure) -> str:
+    """Return a published figure in benchtui's units, as ours are; both ends of a range. Marked if
+    its run is doubtful or invalid.
+    """
+    quantity = figure.quantity
+    low, high = (value_text(figure, end) for end in (quantity.low, quantity.high))
+    shared = f" {low.rpartition(' ')[2]}"
+    low = low.removesuffix(shared) if " " in low and high.endswith(shared) else low
+    text = high if quantity.low == quantity.high else f"{low}-{high}"
+    return f"{'~' if quantity.approximate else ''}{text} {MARKS[baseline.validity]}".rstrip()
+
+
+def change_text(found: Compared) -> str:
+    """Return how much higher or lower ours is than theirs: ``51 % lower``, ``12.3x as high``; for a
+    range both ends.
+    """
     if found.ratio_low is None or found.ratio_high is None:
         return units.UNKNOWN
-    low, high = ratio_number(found.ratio_low), ratio_number(found.ratio_high)
-    return low if low == high else f"{low.removesuffix(' %')}-{high}"
+    low, high = found.ratio_low, found.ratio_high
+    if low >= MULTIPLE:
+        return f"{_number(low)}x as high"
+    if abs(low - 1) < EQUAL and abs(high - 1) < EQUAL:
+        return "equal"
+    if low < 1 < high:
+        return f"{_percent(low - 1, '-')} to {_percent(high - 1, '+')} %"
+    ends = (low - 1, high - 1) if low >= 1 else (high - 1, low - 1)
+    shown = dict.fromkeys(map(_percent, ends))
+    return f"{'-'.join(shown)} % {'higher' if low >= 1 else 'lower'}"
 
 
-def ratio_number(value: float) -> str:
-    """Return a ratio as a percentage, or, for 10 or more, as a multiple: ``4.4 %``, ``12.3x``."""
-    if value >= 9.995:
-        return f"{value:.0f}x" if value >= 99.95 else f"{value:.1f}x"
-    percent = 100 * value
-    return (
-        f"{percent:.0f} %"
-        if value >= 0.0995
-        else f"{percent:.1f} %"
-        if value >= 0.0005
-        else "<0.1 %"
-    )
+def _percent(change: float, sign: str = "") -> str:
+    return f"{sign}{_number(abs(change) * 100)}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}" if value >= 9.95 else f"{value:.1f}"
 
 
 # -- notes

@@ -43,7 +43,7 @@ from tui.view.document import Cell as TableCell
 from tui.view.host_links import speeds_of
 from tui.view.host_load import load_sums
 from tui.view.matrix import knee_texts, table_notes
-from tui.view.published import PublishedView
+from tui.view.published import OURS_IS, PublishedView
 from tui.view.report.heat import Heat, heat_of
 from tui.view.report.overview import card_of, detailed_steps, measured_steps, name_of
 from tui.view.report.run_charts import operations_chart, sweep_charts, telemetry_charts
@@ -538,12 +538,16 @@ def _published(view: PublishedView | None) -> Iterator[Block]:
         return
     yield from (Paragraph(f"{note.label}: {note.text}") for note in view.badges)
     if view.rows:
-        numbers = (
-            DocumentColumn(name, right=True) for name in ("ours", "published", "of published")
-        )
+        numbers = (DocumentColumn(name, right=True) for name in ("ours", "published", OURS_IS))
         heads = [DocumentColumn("published result"), DocumentColumn("figure"), *numbers]
         rows = [
-            [f"{row.number or ''} {row.label}".strip(), row.figure, row.ours, row.theirs, row.ratio]
+            [
+                f"{row.number or ''} {row.label}".strip(),
+                row.figure,
+                row.ours,
+                row.theirs,
+                row.change,
+            ]
             for row in view.rows
         ]
         yield DocumentTable(f"Published results: {view.title}", heads, rows)

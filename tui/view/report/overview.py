@@ -217,6 +217,6 @@ def _published(view: PublishedView | None) -> Iterator[str]:
     if not view.rows:
         yield view.title
     for row in view.rows[:COMPARED]:
-        yield f"{row.figure} {row.ours}, published {row.theirs}: {row.ratio}"
+        yield f"{row.figure} {row.ours}, published {row.theirs}: {row.change}"
     for note in view.badges[:1]:
         yield note.text
