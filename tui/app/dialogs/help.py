@@ -59,6 +59,7 @@ class TooSmall(ModalScreen[None]):
 
 TITLES = {"app": "Everywhere", "list": "Lists", **{entry.name: entry.title for entry in SCREENS}}
 GAP = 2  # cells between keys and help
+LEAST_KEYS = 6  # cells for keys
 # cells from which the list has two columns, and between them
 TWO_FROM, GUTTER = 100, 4
 
@@ -84,18 +85,19 @@ def help_sections(screen: str, search: str) -> list[tuple[str, list[Action]]]:
 def help_lines(screen: str, search: str, width: int) -> list[Line]:
     """Return the keys that match a search, each with its full help.
 
-    All keys take as many cells as the longest ones. Where there is room, sections are in two
-    columns: the first one is on the left, each further one in the column that is shorter so far.
+    The keys of a section take as many cells as its longest one. Where there is room, sections are
+    in two columns: the first one is on the left, each further one in the column that is shorter so
+    far.
     """
     sections = help_sections(screen, search)
     if not sections:
         return []
-    cells = max(width_of(action.shown_keys) for _, found in sections for action in found) + GAP
     half = (width - GUTTER) // 2 if width >= TWO_FROM else width
     columns: tuple[list[Line], list[Line]] = ([], [])
     for heading, found in sections:
         lines = columns[0] if half == width else min(columns, key=len)
         lines += [*([Line()] if lines else []), Line.of((heading, HEADING))]
+        cells = max(LEAST_KEYS, *(width_of(action.shown_keys) for action in found)) + GAP
         for action in found:
             lines += labelled([(action.shown_keys, ACCENT)], [(action.help, TEXT)], half, cells)
     return beside(*columns, half + GUTTER) if columns[1] else columns[0]

@@ -30,7 +30,7 @@ FIRST_PLACE = "/var/tmp"  # only for this machine: the storage path of other hos
 TARGETS = {"directory", "filename"}
 ANYWHERE = {"directory": ("/",)}  # for terms that are checked without a target
 NO_TARGET = "needs a directory on the storage, or a file or device"
-EMPTY = {"directory": "required", "filename": "alternative"}
+EMPTY = {"directory": "required", "filename": "or a path here"}
 UNUSED = "none"  # in other empty fields without a default
 ONCE = "1"  # default of the field "repeat"
 NAME_HELP = "family/name in lower case, such as my/reads; the profile is a YAML file you can edit"
@@ -148,8 +148,9 @@ class JobScreen(PlanScreen):
         if problem == NO_TARGET:
             self.form.show_problem("")
             self.plan_pane.show(partial(self.draft_lines, self.draft()))
-            entitle(self.plan_pane, subtitle="cannot run: no target")
-            show_text(self.launch_line, Content())
+            entitle(self.plan_pane, subtitle="")
+            text = f"{self.shell.symbols.warn} cannot start yet: {problem}"
+            show_text(self.launch_line, Content.styled(text, "bold $warn"))
 
     def draft(self) -> Plan | None:
         """Return the plan as far as it is known without a target; None if other terms are wrong."""
@@ -166,8 +167,8 @@ class JobScreen(PlanScreen):
             return None
 
     def draft_lines(self, draft: Plan | None, width: int) -> list[Line]:
-        """Return what is missing, then the plan without what depends on the target."""
-        lines = labelled([("target", LABEL)], [(NO_TARGET, WARN)], width, review_plan.INDENT)
+        """Return that the target is missing, then the plan without what depends on it."""
+        lines = labelled([("target", LABEL)], [("none yet", WARN)], width, review_plan.INDENT)
         return [*lines, *(review_plan.draft_lines(draft, width) if draft else [])]
 
     def show_defaults(self) -> None:
