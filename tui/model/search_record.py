@@ -107,7 +107,7 @@ class AnswerRecord(RecordPart):
     binding: CodedText | str = Field(
         "",
         description=(
-            "the limit that is exceeded first, as requested; or the code rate-not-achieved, if only"
+            "the limit reached first, as requested; or the code rate-not-achieved, if only"
             " the offered rate was not achieved"
         ),
     )

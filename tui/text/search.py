@@ -57,6 +57,12 @@ def known(figure: ConfidenceInterval, unit: str) -> str:
     return " ".join(part for part in (rate(figure.value, unit), spread(figure)) if part)
 
 
+def with_ends(figure: ConfidenceInterval, unit: str) -> str:
+    """Return a rate with the ends of its interval: ``48.2k IOPS (95 %: 47.1k to 49.0k)``."""
+    ends = ends_text(figure, unit)
+    return f"{rate(figure.value, unit)}{f' (95 %: {ends})' if ends else ''}"
+
+
 def term(figure: ConfidenceInterval) -> str:
     """Return a dimensionless figure with its interval: ``0.041 (0.035 to 0.047)``."""
     if figure.value is None:
@@ -70,11 +76,13 @@ def _number(value: float) -> str:
     return "0" if abs(value) < NOTHING else f"{value:.2g}" if abs(value) < 10 else f"{value:.0f}"
 
 
-def between(figure: ConfidenceInterval, unit: str) -> str:
-    """Return an interval in absolute terms: ``47.1k to 49.0k IOPS``; empty if an end is unknown."""
+def ends_text(figure: ConfidenceInterval, unit: str) -> str:
+    """Return the ends of an interval: ``47.1k to 49.0k``; empty if one is unknown."""
     if figure.low is None or figure.high is None:
         return ""
-    return f"{BY_UNIT[unit].text(figure.low)} to {rate(figure.high, unit)}"
+    counted = BY_UNIT[unit].counted
+    low, high = (rate(end, unit).removesuffix(f" {counted}") for end in (figure.low, figure.high))
+    return f"{low} to {high}"
 
 
 def limits_text(limits: Sequence[LimitRecord]) -> str:
@@ -116,7 +124,7 @@ def answer_text(
         load = f"{rate(capacity.value, unit)}, closed loop"
         return f"full load meets {met}: {load}{where}{_held(answer, so_far)}"
     if answer.state == "found":
-        return f"capacity {known(capacity, unit)}{at}{where}{_held(answer, so_far)}"
+        return f"capacity {with_ends(capacity, unit)}{at}{where}{_held(answer, so_far)}"
     if answer.step is None:
         return f"unfinished: no load found yet that meets {limits_text(limits) or 'the limits'}"
     low = capacity.low if capacity.low is not None else capacity.value
@@ -177,10 +185,7 @@ def knee_text(knee: KneeRecord) -> str:
         if knee.latency_ns is not None
         else ""
     )
-    ends = between(knee.iops, "iops").removesuffix(f" {METRICS['iops'].counted}")
-    return (
-        f"knee at {METRICS['iops'].with_unit(knee.iops.value)}{f' ({ends})' if ends else ''}{there}"
-    )
+    return f"knee at {with_ends(knee.iops, 'iops')}{there}"
 
 
 def measured_scales(scaling: ScalingRecord) -> dict[int, ScalingPointRecord]:
@@ -206,9 +211,8 @@ def headline_text(search: SearchRecord, *, so_far: bool = False) -> str:
         return search.answer.text or answer_text(search.answer, search.limits, so_far=so_far)
     if search.scaling is not None:
         return scaling_text(search.scaling)
-    most = (
-        f"maximum {known(search.maximum_iops, 'iops')}" if search.maximum_iops is not None else ""
-    )
+    top = search.maximum_iops
+    most = f"maximum {with_ends(top, 'iops')}" if top is not None else ""
     return ", ".join(
         part for part in (most, knee_text(search.knee) if search.knee is not None else "") if part
     )

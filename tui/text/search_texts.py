@@ -123,7 +123,7 @@ POINTS: dict[str, Text] = {
     "full-load-again": "full load meets the limits: repeat",
     "hosts-at-full-load": hosts_at_full_load,
     "share-of-maximum": "{share:share} of the maximum",
-    "capacity-between": "capacity between {low_iops:iops} and {high_iops:iops} IOPS",
+    "capacity-between": "narrows the interval",
     "least-load": "is there any load that meets the limits?",
     "slightly-lower": "does a slightly lower load meet the limits?",
     "recovered": "a lower rate than before exceeds the limits: has the system recovered?",
@@ -245,7 +245,7 @@ ANSWERS: dict[str, Text] = {
     "search-stopped": "stopped",
     "answered": "no further point needed",
     # what was exceeded first, if no limit was
-    "rate-not-achieved": "the offered rate",
+    "rate-not-achieved": "the offered rate, which was not achieved",
     # the hold
     "hold-not-requested": lambda longest_s: (
         f"{NOT_HELD}: --hold 0; no load was measured for longer than {units.span(longest_s)}"

@@ -23,7 +23,7 @@ from tui.text.line import (
     width_of_runs,
 )
 from tui.text.points import offer_text
-from tui.text.search import headline_text, limits_text, spread
+from tui.text.search import ends_text, headline_text, limits_text
 from tui.text.search_texts import search_text
 from tui.view.matrix import KNEE, legend
 
@@ -126,7 +126,8 @@ def _capacity(answer: AnswerRecord, *, ended: bool) -> FigureTile | None:
     if answer.state == "met-at-full-load":
         return FigureTile("full load", number, unit, VALUE, "meets the limits")
     word = "at least" if not found else "" if ended else "so far"
-    aside = " ".join(filter(None, (word, spread(answer.capacity) if found else "")))
+    ends = ends_text(answer.capacity, answer.unit) if found else ""
+    aside = ", ".join(filter(None, (word, ends and f"95 %: {ends}")))
     return FigureTile("capacity", number, unit, VALUE, aside, short="capacity")
 
 

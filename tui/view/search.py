@@ -39,7 +39,6 @@ from tui.text.points import knobs_text
 from tui.text.search import (
     ROLES,
     TITLES,
-    between,
     headline_text,
     hold_text,
     knee_text,
@@ -51,6 +50,7 @@ from tui.text.search import (
     spent_text,
     spread,
     term,
+    with_ends,
 )
 from tui.text.search_texts import NOT_HELD, search_text
 from tui.text.table import Column, text_table
@@ -60,14 +60,13 @@ from tui.view.step_notes import width_texts
 VERDICT_ROLES = {"meets": GOOD, "breaks": BAD, "unclear": WARN, "void": FAINT}
 
 CONTRADICTION = "contradiction"
-INTERVAL, FIRST, NEAREST, HEADROOM, SPENT = (
-    "95 % interval",
-    "first exceeded",
+FIRST, NEAREST, HEADROOM, SPENT = (
+    "limit reached first",
     "nearest limit",
     "headroom",
     "budget used",
 )
-KEY_FACTS = frozenset({INTERVAL, FIRST, NEAREST, HEADROOM, SPENT})  # above the chart
+KEY_FACTS = frozenset({FIRST, NEAREST, HEADROOM, SPENT})  # above the chart
 ROOMY = 12  # a chart of fewer lines makes room for the facts above it
 WITH_WAIT = "incl. wait"  # title of latency from intended start
 
@@ -102,7 +101,7 @@ def answer_facts(search: SearchRecord) -> Iterator[tuple[str, str, str]]:
         held = hold_text(answer).replace(NOT_HELD, "not confirmed")
         yield "longer time", held, TEXT if answer.held_s is not None else WARN
     if search.maximum_iops is not None and search.kind == "capacity":
-        yield "full load", known(search.maximum_iops, "iops"), TEXT
+        yield "full load", with_ends(search.maximum_iops, "iops"), TEXT
     if search.knee is not None and (answer is not None or search.scaling is not None):
         yield "knee", knee_text(search.knee).removeprefix("knee at "), TEXT
     if search.scaling is not None:
@@ -118,12 +117,10 @@ def answer_facts(search: SearchRecord) -> Iterator[tuple[str, str, str]]:
 
 def _answer_facts(search: SearchRecord, answer: AnswerRecord) -> Iterator[tuple[str, str, str]]:
     texts = {each.text: limit_text(each) for each in search.limits}
-    if answer.step is not None and (ends := between(answer.capacity, answer.unit)):
-        yield INTERVAL, ends, TEXT
-    if answer.binding:
+    binding = search_text(answer.binding)
+    if binding and list(texts) != [binding]:  # the answer names a single limit
         # no limit was exceeded there
         word = NEAREST if answer.state == "met-at-full-load" else FIRST
-        binding = search_text(answer.binding)
         yield word, texts.get(binding, binding), TEXT
     if answer.bottleneck:
         yield "limited by", worded(answer.bottleneck), TEXT
