@@ -65,6 +65,14 @@ def _files(pattern: str) -> Callable[[], list[bytes]]:
     return read
 
 
+def _elbencho() -> list[bytes]:
+    head = (
+        b'ISO DATE: 2026-08-12T16:27:22+0100\nCOMMAND LINE: "elbencho" "-w" "-t" "4" "/mnt/f"\n\n'
+    )
+    tables = _files("elbencho/*-write*.out")()
+    return [*_files("foreign/elbencho.*")(), *(head + table for table in tables)]
+
+
 def _plain(data: bytes) -> bytes:
     return gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
 
@@ -170,7 +178,7 @@ TARGETS: dict[str, Target] = {
     "mdtest": Target(_files("mdtest/*.out"), "m.txt", _verb("import", "--dry-run")),
     "ior": Target(_files("ior/*.out"), "i.txt", _verb("import", "--dry-run")),
     "io500": Target(_files("io500/*"), "i.txt", _verb("import", "--dry-run")),
-    "elbencho": Target(_files("foreign/elbencho.*"), "e.txt", _verb("import", "--dry-run")),
+    "elbencho": Target(_elbencho, "e.txt", _verb("import", "--dry-run")),
     "journal": Target(_files("runs/*/journal.jsonl"), "j", _run_with("journal.jsonl", *SHOWN)),
     "archive": Target(_packs, "run.bt", _verb("runs", "verify")),
     "tar": Target(_tar, "o.tar", _verb("import", "--dry-run")),

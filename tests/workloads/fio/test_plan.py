@@ -293,6 +293,7 @@ def test_a_planned_step_runs_on_the_files_that_were_laid_out(tmp_path: Path) -> 
         {"rw": "randread", "size": "256k", "io_size": "1M"},
         {"rw": "randrw", "filesize": "1M", "number_ios": "16"},
         {"rw": "read", "size": "256k", "loops": "3"},
+        {"rw": "randread", "size": "1M", "io_size": "256k", "loops": "3", "numjobs": "2"},
         {"rw": "read", "size": "256k", "io_size": "1M", "runtime": "60"},
     ],
     ids=str,
@@ -311,6 +312,8 @@ def test_a_load_that_ends_with_its_bytes_says_how_many(
     [
         {"size": "1M", "io_size": "4M", "time_based": "1", "runtime": "60"},
         {"size": "1M", "io_size": "50%"},
+        {"size": "256k", "io_size": "1M", "loops": "2"},
+        {"size": "256k", "io_size": "1M", "loops": "2", "number_ios": "300"},
         {"filesize": "4k-1M"},
         {"size": "1M", "ramp_time": "1"},
         {"size": "1M", "rw": "write", "verify": "crc32c"},

@@ -433,7 +433,7 @@ def moved_bytes(job: JobOptions) -> int | None:
     timed = job.flag("time_based") and job.seconds("runtime") > 0
     copies = len(job.access) > 1 and "trim" in job.access  # trimwrite: twice its size
     uncounted = any(job.get(name) not in (None, "", "0") for name in UNCOUNTED)
-    if timed or copies or uncounted or job.makes_no_data:
+    if timed or copies or uncounted or job.makes_no_data or _ends_between(job):
         return None
     each = _worker_bytes(job)
     ios, block = job.count("number_ios", 0), _block(job)
@@ -442,12 +442,24 @@ def moved_bytes(job: JobOptions) -> int | None:
     return None if each is None else each * job.numjobs * max(job.count("loops"), 1)
 
 
-def _worker_bytes(job: JobOptions) -> int | None:
-    """Return the bytes after which a worker ends: io_size, else the size of all its files; None if
-    only the host knows.
+def _ends_between(job: JobOptions) -> bool:
+    """Return whether io_size may exceed a pass over the files, and there are several `loops`: fio
+    then makes all loops, and further whole passes until io_size is reached.
     """
-    if job.get("io_size"):
-        return job.size("io_size")
+    amount = job.size("io_size") if job.get("io_size") else None
+    several = job.count("loops", 1) > 1
+    return several and amount is not None and amount > (_files_bytes(job) or 0)
+
+
+def _worker_bytes(job: JobOptions) -> int | None:
+    """Return the bytes after which a worker ends each of its `loops`: io_size, else the size of all
+    its files; None if only the host knows.
+    """
+    return job.size("io_size") if job.get("io_size") else _files_bytes(job)
+
+
+def _files_bytes(job: JobOptions) -> int | None:
+    """Return the size of all files of a worker; None if only the host knows."""
     given = job.get("size") or job.get("filesize") or ""
     whole = None if _RANGE.search(given + (job.get("filesize") or "")) else _range_bytes(job)
     return whole and whole * _file_count(job)
