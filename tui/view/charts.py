@@ -441,7 +441,8 @@ def change_by_percentile(
         Curve([(xs, [0.0] * len(xs))], LABEL, first.name, dashed=True),
         Curve([(xs, shares)], second.role, second.name),
     ]
-    title = f"{what} latency, {second.name} against {first.name}".strip()
+    about = f"{second.name} against {first.name}, below 0 is faster"
+    title = f"{what} latency: {about}" if what else about
     return Plot(title, curves, _percentile_axis(xs[-1]), y).lines(*size, coloured=coloured)
 
 

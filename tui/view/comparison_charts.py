@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
-from tui.analysis.compare import Comparison
+from tui.analysis.compare import Comparison, Word
 from tui.analysis.measured import points_of
 from tui.metrics import figures, units
 from tui.metrics.histogram import Histogram, label
 from tui.metrics.registry import MIXED, in_order
-from tui.text.line import BRIGHT, LABEL, TEXT, Line, Run, beside
+from tui.text.line import BRIGHT, LABEL, TEXT, Line, Run, beside, indented
 from tui.text.plot import SIDES
 from tui.text.table import Column, text_table
 from tui.view.charts import (
@@ -20,10 +20,12 @@ from tui.view.charts import (
     histograms,
     percentile_curves,
 )
-from tui.view.comparison import SURE, signed
+from tui.view.comparison import ROLES, SURE, signed
 from tui.view.search_chart import overlay_chart, scaling_overlay
 
 HEIGHT, LEAST_HEIGHT = 18, 9
+LEAST_STACKED = 8  # of one of two charts, one above the other
+NOTABLE = 0.02  # a smaller change of a latency is not told
 NAMES = ("A", "B")
 TABLE = (50.0, 90.0, 99.0, 99.9, 99.99)  # percentiles in the table
 DROPPED = {90.0: 2, 99.99: 1}  # where the names of the sides need the room
@@ -45,6 +47,18 @@ class Latencies(Struct, frozen=True):
         """The histograms of A and B."""
         first, second = self.sides
         return first.counts, second.counts
+
+    @property
+    def known(self) -> list[float]:
+        """The percentiles of the table with enough slower I/Os on both sides."""
+        least = min(each.total for each in self.counts)
+        return [value for value in TABLE if figures.enough_behind(least, value)]
+
+    @property
+    def changes(self) -> dict[str, float]:
+        """How much slower B is than A, by percentile."""
+        ours, theirs = (side.percentiles(self.known) for side in self.counts)
+        return {key: theirs[key] / value - 1 for key, value in ours.items() if value}
 
 
 def latencies_of(found: Comparison) -> Iterator[Latencies]:
@@ -126,11 +140,13 @@ def latency_page(
     """
     lines: list[Line] = []
     for each in latencies_of(found):
-        lines += [
-            *([Line()] if lines else []),
-            *figure_table(each, names, width, sure=found.word in SURE),
-        ]
-        room = height - TABLE_LINES
+        role = ROLES.get(found.word, BRIGHT)
+        said = indented([(latency_sentence(each, found.word), role)], width, 0)
+        table = figure_table(each, names, width, sure=found.word in SURE)
+        if width < LEAST_PAIR_WIDTH and height < len([*said, *table]) + 2 * LEAST_STACKED:
+            table.pop()  # the changes, which sentence and chart have too
+        lines += [*([Line()] if lines else []), *said, *table]
+        room = height - len([*said, *table])
         if width >= LEAST_PAIR_WIDTH:
             rows = max((room - 2) // 2, LEAST_HEIGHT)
             half = half_of(width)
@@ -140,12 +156,43 @@ def latency_page(
             lines += [Line(), *side_by_side([curves, change] if more else [curves], width)]
             lines += [Line(), *shares]
             continue
-        for chart in brief_charts(each, width, max(room // 2, LEAST_HEIGHT - 1), coloured=coloured):
+        for chart in brief_charts(each, width, max(room // 2, LEAST_STACKED), coloured=coloured):
             lines += chart
     return lines
 
 
-TABLE_LINES = 4
+def latency_sentence(each: Latencies, word: Word) -> str:
+    """Return at which percentiles B is faster or slower than A, and by how much.
+
+    `word`: the result of the comparison; it comes first if it is not that B is better or worse.
+    """
+    changes = each.changes
+    sides = {
+        "lower": {key: -share for key, share in changes.items() if share <= -NOTABLE},
+        "higher": {key: share for key, share in changes.items() if share >= NOTABLE},
+    }
+    told = [
+        f"{_by(list(found.values()))} {way} at {_at(list(found), len(changes))}"
+        for way, found in sides.items()
+        if found
+    ]
+    is_told = f"is {', '.join(told)}" if told else f"is within {units.share(NOTABLE)} of A's"
+    text = f"B's {each.what} latency {is_told}"
+    return text if word in SURE else f"{word.capitalize()}: {text}"
+
+
+def _by(shares: Sequence[float]) -> str:
+    """Return a range of shares: ``4 to 8 %``."""
+    low, high = (units.share(share) for share in (min(shares), max(shares)))
+    return high if low == high else f"{low.removesuffix(' %')} to {high}"
+
+
+def _at(names: Sequence[str], of: int) -> str:
+    if len(names) == of:
+        return "every percentile"
+    return " and ".join(
+        filter(None, [", ".join(f"p{name}" for name in names[:-1]), f"p{names[-1]}"])
+    )
 
 
 def figure_table(
@@ -155,15 +202,8 @@ def figure_table(
 
     `sure`: the changes are not dimmed, because they are more than noise.
     """
-    ours, theirs = each.counts
-    least = min(ours.total, theirs.total)
-    known = [value for value in TABLE if figures.enough_behind(least, value)]
+    known, changes = each.known, each.changes
     values = [side.percentiles(known) for side in each.counts]
-    changes = {
-        label(value): values[1][label(value)] / values[0][label(value)] - 1
-        for value in known
-        if values[0][label(value)]
-    }
     rows: list[FigureRow] = [
         (
             [(f"{name}  ", role), (called, TEXT)],
