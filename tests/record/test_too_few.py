@@ -32,7 +32,7 @@ from tui.model.rundir import PLAN_FILE
 from tui.record.cells import cells_of_record
 from tui.record.figures import latency_record
 from tui.record.headline import told_headline
-from tui.view.matrix import matrix_blocks
+from tui.view.matrix_bests import matrix_blocks
 from tui.view.run_summary import summary_text
 
 

@@ -8,7 +8,8 @@ from tests.samples.matrices import SIZES, cell
 from tui.record.cells import Cell
 from tui.record.matrix import tables_of
 from tui.text.line import plain_lines
-from tui.view.matrix_bests import best_lines
+from tui.view.document import cell_text
+from tui.view.matrix_bests import best_lines, best_table
 from tui.view.matrix_chart import table_chart
 
 JOBS = ("1", "2", "4", "8", "16")
@@ -44,6 +45,16 @@ def test_each_block_size_has_its_best_point_its_bandwidth_and_its_knee() -> None
     assert small.split() == ["4k", "16", "214k", "836", "MiB/s", "8", "+6.5", "%"]
     assert large.split()[:5] == ["256k", "2–16", "12.4k", "3.03", "GiB/s"]
     assert notes[0].startswith("2–16: equally good")
+
+
+def test_a_report_has_the_same_table() -> None:
+    (table,) = tables_of(swept())
+    found = best_table(table)
+    assert found is not None
+    said = [" ".join([column.title for column in found.columns])]
+    said += [" ".join(cell_text(cell) for cell in row) for row in found.rows]
+    shown = [" ".join(line.split()) for line in plain_lines(best_lines(table, 60))]
+    assert [*said, found.note] == shown
 
 
 def test_a_sweep_over_one_axis_has_no_table_of_best_points() -> None:

@@ -10,8 +10,7 @@ from tui.judge.wording import text_of
 from tui.metrics import units
 from tui.metrics.registry import BY_UNIT, METRICS
 from tui.metrics.repeat import shows_ci
-from tui.model.record import RunRecord
-from tui.record.cells import Cell, cells_of_record
+from tui.record.cells import Cell
 from tui.record.matrix import (
     APART,
     KneeAt,
@@ -21,9 +20,8 @@ from tui.record.matrix import (
     block_texts,
     compared,
     noise_of,
-    tables_of,
 )
-from tui.text.line import ACCENT, BAD, FAINT, GOOD, LABEL, TEXT, VALUE, WARN, Line, Run, plain_lines
+from tui.text.line import ACCENT, BAD, FAINT, GOOD, LABEL, TEXT, VALUE, WARN, Line, Run
 from tui.text.table import Column, head_line, measured, table_line, widths
 from tui.view.plan_steps import corner_text
 
@@ -560,20 +558,3 @@ def _repetitions(tables: Sequence[MatrixTable]) -> str:
     saved = sum(cell.skipped for table in tables for cell in table.cells)
     tail = f"; not needed: {units.plural(saved, 'repetition')}" if saved else ""
     return f"figures are medians of repetitions, ± 95 % confidence interval of the mean{tail}"
-
-
-def matrix_blocks(record: RunRecord, width: int, *, running: bool = False) -> list[list[str]]:
-    """Return the tables of a run, and the notes on them, as blocks of lines."""
-    tables = tables_of(cells_of_record(record, running=running))
-    blocks = [_block(table, width, named=len(tables) > 1) for table in tables]
-    return [*blocks, said] if (said := table_notes(tables)) else blocks
-
-
-def _block(table: MatrixTable, width: int, *, named: bool) -> list[str]:
-    """Return a table with its title above and its knees below."""
-    lines = plain_lines(table_lines(table, width))
-    return [
-        title_of(table, profile=named),
-        *lines,
-        *(f"{KNEE} {text}" for text in knee_texts(table)),
-    ]

@@ -1,23 +1,32 @@
-"""The best points of a sweep as a table: a row per value of the other axes, with its knee."""
+"""The best points of a sweep as a table (a row per value of the other axes, with its knee), and the
+tables of a run as text with what is below them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from tui.metrics import units
-from tui.record.cells import Cell
+from tui.record.cells import Cell, cells_of_record
 from tui.record.matrix import (
     KneeAt,
     MatrixTable,
     best_of,
     main_axis,
     series_over,
+    tables_of,
 )
-from tui.text.line import GOOD, LABEL, TEXT, VALUE, Line, Run
+from tui.text.line import GOOD, LABEL, TEXT, VALUE, Line, Run, plain_lines
 from tui.text.table import Column, text_table
-from tui.view.matrix import KNEE, scale_of
+from tui.view.document import Cell as DocumentCell
+from tui.view.document import DocumentColumn, DocumentTable
+from tui.view.matrix import KNEE, knee_texts, scale_of, table_lines, table_notes, title_of
+
+if TYPE_CHECKING:
+    from tui.model.record import RunRecord
 
 MOST_ROWS = 8  # more are no summary
 
@@ -54,9 +63,51 @@ def best_lines(table: MatrixTable, width: int) -> list[Line]:
     if not rows or axis is None:
         return []
     lines = text_table(_columns(table, rows, axis), rows, width)
+    note = _note(rows, axis)
+    return [*lines, Line.of((note, LABEL))] if note else lines
+
+
+def best_table(table: MatrixTable) -> DocumentTable | None:
+    """Return the table of the best points for a report; None without one."""
+    rows, axis = best_rows(table), main_axis(table.cells, table.axes)
+    if not rows or axis is None:
+        return None
+    columns = _columns(table, rows, axis)
+    heads = [DocumentColumn(column.title, column.right) for column in columns]
+    cells = [[_cell(column.runs(row)) for column in columns] for row in rows]
+    return DocumentTable("Best points", heads, cells, _note(rows, axis))
+
+
+def _cell(runs: Sequence[Run]) -> DocumentCell:
+    """Return a cell for a report, which knows no role for values."""
+    text, role = "".join(text for text, _ in runs), runs[0][1] if runs else TEXT
+    return text, TEXT if role == VALUE else role
+
+
+def _note(rows: Sequence[BestRow], axis: str) -> str:
+    """Return what a range of best points means; empty if there is none."""
     ranged = next((_range(row, axis) for row in rows if row.equal), "")
-    note = Line.of((f"{ranged}: equally good within noise", LABEL))
-    return [*lines, note] if ranged else lines
+    return f"{ranged}: equally good within noise" if ranged else ""
+
+
+def notes_below(tables: Sequence[MatrixTable]) -> list[str]:
+    """Return the notes below the tables of a run, without what tables of best points say."""
+    return table_notes(tables, [table for table in tables if best_rows(table)])
+
+
+def matrix_blocks(record: RunRecord, width: int, *, running: bool = False) -> list[list[str]]:
+    """Return the tables of a run, and the notes on them, as blocks of lines."""
+    tables = tables_of(cells_of_record(record, running=running))
+    blocks = [_block(table, width, named=len(tables) > 1) for table in tables]
+    return [*blocks, said] if (said := notes_below(tables)) else blocks
+
+
+def _block(table: MatrixTable, width: int, *, named: bool) -> list[str]:
+    """Return a table with its title above and its best points or knees below."""
+    lines = plain_lines(table_lines(table, width))
+    bests = plain_lines(best_lines(table, width))
+    below = ["", *bests] if bests else [f"{KNEE} {text}" for text in knee_texts(table)]
+    return [title_of(table, profile=named), *lines, *below]
 
 
 def _columns(table: MatrixTable, rows: Sequence[BestRow], axis: str) -> list[Column[BestRow]]:

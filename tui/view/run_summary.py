@@ -184,7 +184,7 @@ def _searched(search: SearchRecord, width: int) -> list[list[str]]:
 
 
 def _matrix(record: RunRecord, width: int, *, running: bool) -> list[list[str]]:
-    from tui.view.matrix import matrix_blocks  # few runs have several points
+    from tui.view.matrix_bests import matrix_blocks  # few runs have several points
 
     return matrix_blocks(record, width, running=running)
 

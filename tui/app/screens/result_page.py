@@ -38,10 +38,9 @@ from tui.view.matrix import (
     scale_of,
     series_role,
     table_lines,
-    table_notes,
     title_of,
 )
-from tui.view.matrix_bests import best_lines, best_rows
+from tui.view.matrix_bests import best_lines, notes_below
 from tui.view.matrix_chart import table_chart
 
 if TYPE_CHECKING:
@@ -174,8 +173,7 @@ def matrix_lines(matrix: Matrix, width: int, chart_height: int) -> list[Line]:
             lines += table_and_chart(matrix, table, width, chart_height)
         else:
             lines += table_part(matrix, table, width, brief=width < NARROW)
-    bests = [table for table in matrix.tables if best_rows(table)]
-    notes = [Line.of(*clip([(text, LABEL)], width)) for text in table_notes(matrix.tables, bests)]
+    notes = [Line.of(*clip([(text, LABEL)], width)) for text in notes_below(matrix.tables)]
     lines += [Line(), *notes] if notes else []
     chart = (
         [] if is_broad else table_chart(matrix.table, width, chart_height, coloured=matrix.colors)

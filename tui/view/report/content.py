@@ -42,7 +42,8 @@ from tui.view.document import (
 from tui.view.document import Cell as TableCell
 from tui.view.host_links import speeds_of
 from tui.view.host_load import load_sums
-from tui.view.matrix import knee_texts, table_notes
+from tui.view.matrix import knee_texts
+from tui.view.matrix_bests import best_table, notes_below
 from tui.view.published import OURS_IS, PublishedView
 from tui.view.report.heat import Heat, heat_of
 from tui.view.report.overview import card_of, detailed_steps, measured_steps, name_of
@@ -473,8 +474,11 @@ def _results(record: RunRecord, steps: Sequence[StepRecord]) -> Iterator[Block]:
     tables = matrix_tables(record) if any(step.cell for step in record.steps) else []
     for table in tables:
         yield matrix_table(table, named=len(tables) > 1)
-        yield from (Paragraph(f"◆ {text}", LABEL) for text in knee_texts(table))
-    yield from (Paragraph(text, LABEL) for text in (table_notes(tables) if tables else ()))
+        bests = best_table(table)
+        knees = knee_texts(table) if bests is None else ()
+        yield from () if bests is None else (bests,)
+        yield from (Paragraph(f"◆ {text}", LABEL) for text in knees)
+    yield from (Paragraph(text, LABEL) for text in (notes_below(tables) if tables else ()))
     for step in steps:
         yield from _step_tables(record, step)
     left_out = len(measured_steps(record)) - len(steps)
