@@ -69,6 +69,17 @@ def test_what_is_surely_different_but_less_than_matters_is_no_difference() -> No
     )
 
 
+def test_a_significant_change_that_may_exceed_what_matters_is_inconclusive() -> None:
+    a, b = (1000.0, 1004.0, 1008.0, 1300.0), (996.0, 992.0, 988.0, 700.0)
+    found = compare([repeated(a)], [repeated(b)])
+    change = headline(found)
+    assert change.effect is not None and change.effect.high is not None
+    assert -0.02 < (change.change or 0) < 0 and change.effect.high < 1, "significant, below 2 %"
+    assert (found.word, change.why) == ("inconclusive", "may be less or more than 2 %")
+    assert found.undecided, "the interval reaches to -46 %"
+    assert "may be noise" not in text(found)
+
+
 def test_a_noisy_run_is_inconclusive() -> None:
     found = compare([run(step(noise=0.6))], [run(step(IOPS * 1.05, noise=0.6, seed=2))], quiet())
     assert (found.word, headline(found).why) == ("inconclusive", "wide interval")

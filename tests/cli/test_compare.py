@@ -115,6 +115,11 @@ UNDECIDED = [
     ("short", run(SHORT, run_id=SAME), run(step(IOPS / 2, count=0), run_id=OTHER)),
     ("noisy", run(NOISY, run_id=SAME), run(step(IOPS * 0.85, noise=0.6, seed=2), run_id=OTHER)),
     ("no headline", run(run_id=SAME), writes_alone()),
+    (
+        "less or more than matters",
+        repeated((1000.0, 1004.0, 1008.0, 1300.0), SAME),
+        repeated((996.0, 992.0, 988.0, 700.0), OTHER),
+    ),
 ]
 
 

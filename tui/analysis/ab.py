@@ -14,6 +14,7 @@ from msgspec import Struct, field
 
 from tui.analysis.measured import Floor
 from tui.analysis.stats import ALPHA, t_quantile
+from tui.analysis.verdicts import stays_within
 from tui.journal.rundir import write_atomic
 from tui.model.bounded import MOST_SMALL_BYTES, NO_JSON, read_file
 from tui.model.plain_data import PlainDecoder
@@ -121,7 +122,7 @@ def after_looks(
     known |= new
     newest = new.get(2 * pairs) or look(a[:pairs], b[:pairs], room, detect, floor, before)
     last = known[max((runs for runs, each in known.items() if each.alpha > 0), default=LEAST_RUNS)]
-    answer = _answer(log(last.low), log(last.high), log(1 + detect))
+    answer = _answer(last.low, last.high, detect)
     found = replace(last, answer=answer, most=newest.most, spent=before)
     # a smaller request: one more look spends the rest
     if not found.all_spent and found.most <= 2 * pairs:
@@ -155,17 +156,17 @@ def look(
     shift = fmean(logs[1]) - fmean(logs[0])
     reach = min(t_quantile(degrees, 1 - alpha / 2) * error, FAR) if alpha > 0 else FAR
     detectable = exp(min(reach + t_quantile(degrees, POWER) * error, FAR)) - 1
-    answer = _answer(shift - reach, shift + reach, log(1 + detect))
     low, high, most = exp(shift - reach), exp(shift + reach), min(room, needed)
+    answer = _answer(low, high, detect)
     return InterimLook(runs, exp(shift), low, high, alpha, detectable, answer, most, before + alpha)
 
 
 def _answer(low: float, high: float, limit: float) -> Answer:
-    # first: a difference certainly below the threshold counts as none, even if significant
-    if -limit < low and high < limit:
+    # first: a difference certainly within the limit counts as none, even if significant
+    if stays_within(low, high, limit):
         return "no difference as large"
-    if low > 0 or high < 0:
-        return "higher" if low > 0 else "lower"
+    if low > 1 or high < 1:
+        return "higher" if low > 1 else "lower"
     return "go on"
 
 

@@ -24,6 +24,7 @@ from tui.analysis.measured import (
     points_of,
 )
 from tui.analysis.setup_differences import SetupDifference, differences, points_missing
+from tui.analysis.verdicts import THRESHOLD, may_be_worse, outcome
 from tui.capacity.interval import UNKNOWN
 from tui.metrics.figures import Latency, percentile_of
 from tui.metrics.registry import METRICS, meaning
@@ -50,8 +51,6 @@ if TYPE_CHECKING:
 Word = Literal["better", "worse", "no difference detected", "inconclusive",
     "too few repetitions to say",
                "too few samples", "not measured", "not comparable"]  # fmt: skip
-THRESHOLD = 0.02  # smaller changes are not reported, however significant
-WIDE = 0.05  # with a wider interval, a difference may well exist
 WITHIN_RUNS: tuple[stats.Method, ...] = ("within one run", "one run, order statistics")
 UNKNOWN_WORDS = ("inconclusive", "too few repetitions to say", "too few samples", "not measured")
 CLIENTS = "number of clients"  # its name in the comparison
@@ -114,7 +113,7 @@ class Change:
         if effect is None or effect.low is None or effect.high is None:
             return True
         loss = 1 - effect.low if METRICS[self.figure.metric].better == "higher" else effect.high - 1
-        return loss > max(WIDE, self.threshold)
+        return may_be_worse(loss, self.threshold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,22 +440,26 @@ def _worded(change: Change, family: int, alpha: float) -> Change:
     counts = len(change.values_a), len(change.values_b)
     if effect.p is None or effect.low is None or effect.high is None:
         return replace(change, word="too few repetitions to say", reason=_why_too_few(change))
-    surely = change.p_corrected is not None and change.p_corrected <= alpha
-    if surely and abs(effect.ratio - 1) >= change.threshold:
-        larger_is_better = METRICS[change.figure.metric].better == "higher"
-        return replace(change, word="better" if (effect.ratio > 1) == larger_is_better else "worse")
-    if surely:
-        below = clause("below-threshold", threshold=change.threshold)
-        return replace(change, word="no difference detected", reason=below)
-    if effect.method == "repetitions" and not can_decide(*counts, family, alpha):
+    significant = change.p_corrected is not None and change.p_corrected <= alpha
+    ranked = effect.method == "repetitions"
+    if ranked and not significant and not can_decide(*counts, family, alpha):
         needed = repetitions_needed(family, alpha)
         few = clause(
             "figures-tested-together", figures=family, needed=needed, repetitions=min(counts)
         )
         return replace(change, word="too few repetitions to say", reason=few)
-    if max(effect.high - 1, 1 - effect.low) <= max(WIDE, change.threshold):
-        return replace(change, word="no difference detected")
-    return replace(change, word="inconclusive", reason=clause("wide-interval"))
+    said, reason = outcome(
+        effect.ratio,
+        effect.low,
+        effect.high,
+        significant=significant,
+        threshold=change.threshold,
+        alpha=alpha,
+    )
+    if said != "differs":
+        return replace(change, word=said, reason=reason)
+    larger_is_better = METRICS[change.figure.metric].better == "higher"
+    return replace(change, word="better" if (effect.ratio > 1) == larger_is_better else "worse")
 
 
 def _why_too_few(change: Change) -> Clause:

@@ -47,6 +47,8 @@ COMPARISON: dict[str, Text] = {
     "zero": "{side} is 0",
     "run-noise-unknown": "within-run only; run-to-run noise is unknown",
     "below-threshold": lambda threshold: f"less than {threshold * 100:.2g} %",
+    "around-threshold": lambda threshold: f"may be less or more than {threshold * 100:.2g} %",
+    "not-significant": lambda level: f"not significant at {level * 100:g} %",
     "figures-tested-together": (
         "{figures} figures tested together require {needed} repetitions, not {repetitions}"
     ),

@@ -453,7 +453,7 @@ def method_texts(found: Comparison) -> Iterator[str]:
             if least
             else "2 %"
         )
-        yield f"{HOLM}; headline changes below {said} count as no difference"
+        yield f"{HOLM}; headline changes below {said} are not called better or worse"
 
 
 def _methods(found: Comparison, width: int) -> Iterator[Line]:

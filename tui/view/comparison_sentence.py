@@ -11,7 +11,7 @@ from tui.analysis.setup_differences import SetupDifference
 from tui.metrics import units
 from tui.metrics.registry import METRICS
 from tui.metrics.repeat import LEAST_RANKED_REPETITIONS
-from tui.model.operands import clause
+from tui.model.operands import Clause, clause
 from tui.text.comparison_texts import comparison_text
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ VERBS = {"iops": "does", "ops": "does", "bandwidth": "has", "latency": "is", "sc
 WITH_ARTICLE = ("profile", "version", "number", "text")
 MORE_RUNS = f"run each {LEAST_RANKED_REPETITIONS} times (benchtui ab)"
 NOISE = "run-to-run noise is unknown"
+EXCLUDES_ZERO = ("around-threshold", "not-significant")  # reasons of intervals without 0 %
 
 
 def sentence(
@@ -125,7 +126,13 @@ def _of_one(change: Change, name: str, brief: bool) -> str:
         return f"{apart}, {over}: too few runs to decide"
     if change.word == "too few repetitions to say":
         return f"{apart}, {over}: too few runs to decide; {change.why}"
-    return f"Inconclusive: {apart}{interval}, {over}: may be noise"
+    return f"Inconclusive: {apart}{interval}, {over}: {_why_open(change.reason)}"
+
+
+def _why_open(reason: Clause | None) -> str:
+    """Return why an interval that is known leaves the answer open."""
+    told = reason is not None and reason["code"] in EXCLUDES_ZERO
+    return comparison_text(reason) if told else "may be noise"
 
 
 def _without_effect(change: Change, name: str) -> str:
@@ -241,6 +248,8 @@ def _of_search(found: SearchChange, name: str) -> str:
         return f"No difference detected: {apart}{interval}{why}"
     if found.word == "too few repetitions to say":
         return f"{apart}: too few searches to decide{why}"
+    if found.reason is not None and found.reason["code"] in EXCLUDES_ZERO:
+        return f"Inconclusive: {apart}{interval}: {found.why}"
     return f"Inconclusive: {apart}{interval}: may be noise{why}"
 
 
