@@ -10,6 +10,7 @@ import pytest
 from tests.samples.events import DATA
 from tui.export.copies import Copy, copies_of
 from tui.library.load import load_record
+from tui.model.hostspec import expand, split
 from tui.record.headline import told_headline
 
 RUNS = DATA.parent / "runs"
@@ -52,7 +53,8 @@ def test_the_command_line_repeats_the_run(name: str) -> None:
     importlib.import_module("tui.cli.run").configure(parser)
     args = parser.parse_args(words[2:])
     assert args.profile == record.profile.tag
-    assert args.hosts == [",".join(host.name for host in record.hosts)]
+    named = [name for text in args.hosts for part in split(text) for name in expand(part)]
+    assert named == [host.name for host in record.hosts]
     swept = {each.partition("=")[0] for each in args.sweep}
     assert {each.partition("=")[0] for each in args.overrides} | swept >= set(
         record.profile.changed

@@ -18,6 +18,7 @@ from tui.model.record import RunRecord
 from tui.model.rundir import RECORD_FILE
 from tui.model.step_record import Scalar, StepRecord
 from tui.record.headline import told_headline
+from tui.text.names import ranges_of
 from tui.view.comparison_sentence import sentence
 from tui.view.document import DocumentColumn, DocumentTable, markdown_table
 from tui.view.report.overview import headline_parts, judged
@@ -105,7 +106,7 @@ def command_line(record: RunRecord) -> str:
     parameters, sweeps, tags.
     """
     words = command_in(record.profile.text) or ["benchtui", "run", record.profile.tag]
-    words += ["--hosts", ",".join(host.name for host in record.hosts)]
+    words += ["--hosts", ranges_of([host.name for host in record.hosts]).replace(", ", ",")]
     for server in record.servers or ():
         words += ["--servers", server.name]
     words += [word for folder in _folders(record) for word in ("--with", folder)]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tui.app.screens.result_page import Page
 from tui.metrics import units
-from tui.model.plain import printable, some
+from tui.model.plain import printable
 from tui.text.line import (
     BAD,
     GOOD,
@@ -18,36 +18,40 @@ from tui.text.line import (
     Line,
     Run,
     beside,
-    clip,
+    indented,
     labelled,
+    packed,
     rule,
 )
+from tui.text.names import some_of
 
 MINUTE_S = 60.0
 BESIDE_FROM, GUTTER = 150, 3  # cells from which the job file is on the right; between the two
+COMMANDS_FROM, COMMANDS_SHARE = 100, 0.45  # the same beside commands; their share of the width
 
 
 def commands_lines(page: Page, width: int, _: int) -> list[Line]:
-    """Return phases with durations, commands, and the first job file of the current step.
+    """Return the command that repeats the run, the commands and the first job file of the current
+    step, and the phases.
 
-    Then the command that repeats the run. The job file is on the right if there is room.
+    The job file is on the right if there is room.
     """
-    half = (width - GUTTER) // 2
-    if width >= BESIDE_FROM and (job := job_file_lines(page, width - half - GUTTER)):
-        left = [*phase_lines(page, half), *_commands(page, half), *repeat_lines(page, half)]
-        return beside(left, job, half + GUTTER)
-    lines = [*phase_lines(page, width), *_commands(page, width)]
-    job = job_file_lines(page, width)
-    return [*lines, *([Line(), *job] if job else []), *repeat_lines(page, width)]
+    left = round(width * COMMANDS_SHARE) if width >= COMMANDS_FROM else width
+    job = job_file_lines(page, width - left - GUTTER if left < width else width)
+    left = left if job else width
+    blocks = [repeat_lines(page, left), _commands(page, left), phase_lines(page, left)]
+    if job and left == width:
+        blocks.insert(2, [Line(), *job])
+    lines = [line for block in blocks for line in block][1:]  # blocks begin with an empty line
+    return beside(lines, job, left + GUTTER) if job and left < width else lines
 
 
 def phase_lines(page: Page, width: int) -> list[Line]:
-    """Return the phases of the run and of the current step, a line each."""
-    step = page.shown_step
-    lines = [rule("Phases", step.name if step is not None else "", width)]
-    for mark, name, took in phases_of(page):
-        lines.append(Line.of(*clip([mark, (f"{name:<11}", TEXT), (f"{took:>8}", VALUE)], width)))
-    return lines
+    """Return the phases of the run and of the current step, in as few lines as possible."""
+    items: list[list[Run]] = [
+        [mark, (f"{name} ", TEXT), (took, VALUE)] for mark, name, took in phases_of(page)
+    ]
+    return [Line(), rule("Phases", "", width), *packed(items, width)] if items else []
 
 
 def phases_of(page: Page) -> Iterator[tuple[Run, str, str]]:
@@ -81,7 +85,7 @@ def _commands(page: Page, width: int) -> list[Line]:
         [(each.host, each.phase, shlex.join(each.argv)) for each in commands]
     ).items():
         name, command = text
-        lines += labelled([(f"{name}  ", HEADING)], [(some(hosts), LABEL)], width)
+        lines += labelled([(f"{name}  ", HEADING)], [(some_of(hosts), LABEL)], width)
         lines += labelled([("  ", TEXT)], [(printable(command), TEXT)], width)
     return lines
 
@@ -98,15 +102,16 @@ def repeat_lines(page: Page, width: int) -> list[Line]:
 
 def job_file_lines(page: Page, width: int) -> list[Line]:
     """Return the first job file of the current step; empty without one."""
+    from tui.app.screens.review_plan import job_line
+
     index = page.shown_step.index if page.shown_step is not None else 0
     job = next((job for job in page.record.profile.job_files if job.step == index), None)
     if job is None:
         return []
-    text = job.text.splitlines()
-    return [
-        rule("Job file", job.host, width),
-        *(Line.of(*clip([(printable(line), TEXT)], width)) for line in text),
-    ]
+    lines = [rule("Job file", job.host, width)]
+    for line in job.text.rstrip().splitlines():
+        lines += indented(job_line(printable(line)).runs, width, 0)
+    return lines
 
 
 def _alike(commands: list[tuple[str, str, str]]) -> dict[tuple[str, str], list[str]]:

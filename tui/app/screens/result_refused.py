@@ -6,7 +6,7 @@ from tui.app.screens.result_commands import (
     BESIDE_FROM,
     GUTTER,
     job_file_lines,
-    phases_of,
+    phase_lines,
     repeat_lines,
 )
 from tui.app.screens.result_page import Page
@@ -22,7 +22,6 @@ from tui.text.line import (
     Run,
     beside,
     labelled,
-    packed,
     rule,
     width_of,
 )
@@ -40,9 +39,9 @@ def refused_lines(page: Page, width: int) -> list[Line]:
     lines = labelled([("✗ ", BAD)], [(reason_text(page), BAD)], width)
     half = (width - GUTTER) // 2
     if width >= BESIDE_FROM and (job := job_file_lines(page, width - half - GUTTER)):
-        left = [*_hosts(page, half), *_remedy(page, half), *_phases(page, half)]
+        left = [*_hosts(page, half), *_remedy(page, half), *phase_lines(page, half)]
         return [*lines, Line(), *beside(left, job, half + GUTTER), *_facts(page, width)]
-    lines += [Line(), *_hosts(page, width), *_remedy(page, width), *_phases(page, width)]
+    lines += [Line(), *_hosts(page, width), *_remedy(page, width), *phase_lines(page, width)]
     job = job_file_lines(page, width)
     return [*lines, *([Line(), *job] if job else []), *_facts(page, width)]
 
@@ -85,13 +84,6 @@ def _remedy(page: Page, width: int) -> list[Line]:
     key: list[Run] = [("T ", "accent")]
     lines = [Line(), rule("What to do", "", width), *labelled(key, [(remedy.words, TEXT)], width)]
     return [*lines, *again]
-
-
-def _phases(page: Page, width: int) -> list[Line]:
-    items: list[list[Run]] = [
-        [mark, (f"{name} ", TEXT), (took, VALUE)] for mark, name, took in phases_of(page)
-    ]
-    return [Line(), rule("Phases", "", width), *packed(items, width)] if items else []
 
 
 def _facts(page: Page, width: int) -> list[Line]:
