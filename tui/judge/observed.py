@@ -18,12 +18,13 @@ from tui.judge.check import (
     run_check,
     step_check,
 )
+from tui.judge.links import LINK, LINKS, link_speeds
 from tui.judge.machines import IN_MEMORY
 from tui.judge.pace import clock_of
 from tui.metrics import units
 from tui.metrics.telemetry import parse_column
 from tui.model.criteria import default
-from tui.model.host_tables import BlockLayer, Mount, Nic, RdmaLink, rows
+from tui.model.host_tables import BlockLayer, Mount, Nic, rows
 from tui.model.hostfacts import number_of
 from tui.model.operands import Clause, Operands, clause
 
@@ -41,11 +42,9 @@ MOST_OF_TIME = 0.5
 # with so few cores a single busy one is half of the host: others must wait as well
 FEW_CORES = 4
 WAITED = 50.0  # per cent of the time with tasks waiting for a CPU
-LINK, RETRANSMITTED = 0.90, 0.001
+RETRANSMITTED = 0.001
 CHANCE = 3.0  # deviations of a count of few
-CODED = ("SDR", "DDR", "QDR")  # of the rate of these, eight of ten bits are data
 BY_NETWORK = ("iscsi", "tcp", "rdma", "nbd", "rbd", "drbd")  # transports and kinds of block devices
-LINKS = ("nic", "rdma")  # families of columns
 CARRIED = 0.1  # of the load's bytes: less is other traffic
 CONSERVED, HALF = default("storage-traffic.moved"), 0.5
 EDGE_S = 1.0  # samples each second do not match begin and end exactly
@@ -479,17 +478,6 @@ def full_link(host: HostTelemetryRecord, record: HostRecord | None) -> Clause | 
             link = name.partition(".")[2]
             return clause("link", link=link, share=carried / speed, gbit_per_s=speed * 8 / 1e9)
     return None
-
-
-def link_speeds(record: HostRecord | None) -> dict[str, float]:
-    """Return the speed in bytes per second of each link where known, by column prefix."""
-    if record is None:
-        return {}
-    speeds = {f"nic.{nic.name}": (nic.speed_mbit or 0) * 1e6 for nic in rows(record.facts, Nic)}
-    for port in rows(record.facts, RdmaLink):
-        data = 0.8 if any(word in port.rate for word in CODED) else 1.0
-        speeds[f"rdma.{port.device}:{port.port}"] = (port.rate_gbit or 0.0) * 1e9 * data
-    return {name: bits / 8 for name, bits in speeds.items() if bits}
 
 
 def is_sized(at: StepEvidence, host: HostTelemetryRecord) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from tui.judge.observed import LINKS, link_speeds
+from tui.judge.links import LINKS, link_speeds
 from tui.metrics import units
 from tui.metrics.telemetry import parse_column
 from tui.model.host_record import HostRecord

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from tui.judge.observed import LINK
+from tui.judge.links import LINK
 from tui.judge.severity import AT_CLIENT
 from tui.judge.wording import bottleneck_text
 from tui.metrics import units
