@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from math import exp
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from tests.samples.records import IOPS, repeated, run, step
 from tui.analysis.compare import compare
-from tui.analysis.measured import NoiseFloors, measure
+from tui.analysis.measured import Floor, NoiseFloors, levels, measure
+from tui.view.comparison import FLOOR_OF_ONE_RUN, method_texts
 
 
 @pytest.fixture
@@ -21,7 +24,35 @@ def test_a_floor_is_the_deviation_of_the_same_and_is_found_again(floors: NoiseFl
     kept = NoiseFloors.read(floors.path).floor(run(), "read.iops")
     assert kept is not None
     assert (kept.n, round(kept.cov, 4)) == (6, 0.0228)
-    assert kept.of_one_run == pytest.approx(2.5706 * 2**0.5 * kept.cov)
+    assert not kept.one_run
+
+
+def test_what_is_detectable_is_what_compare_detects(floors: NoiseFloors) -> None:
+    kept = floors.floor(run(), "read.iops")
+    assert kept is not None
+    records = [run()]
+    level = levels(records, ["read.iops", "read.p99", "read.mean"])
+    assert level == {"read.iops": 0.04, "read.p99": 0.005, "read.mean": 0.005}
+    least = kept.detectable(level["read.iops"])
+    assert least == pytest.approx(exp(2.7565 * 2**0.5 * kept.cov) - 1, rel=1e-3)
+    for times, word in ((1.001, "better"), (0.999, "inconclusive")):
+        other = run(step(IOPS * (1 + least * times), seed=2))
+        assert compare(records, [other], floors).word == word
+    assert Floor(6, 0.0001).detectable(0.04) == 0.02, "smaller changes are never reported"
+
+
+def test_a_floor_of_one_run_is_marked_where_it_is_used(tmp_path: Path) -> None:
+    values = [IOPS * each for each in (0.99, 1.0, 1.001, 1.01)]
+    floors = NoiseFloors(tmp_path / "noise.json")
+    made = measure([repeated(values)])
+    made.figures = {
+        name: structs.replace(each, one_run=False) for name, each in made.figures.items()
+    }
+    floors.keep(made)  # a file of before floors said so
+    a, b = repeated(values), repeated([each * 1.05 for each in values])
+    found = compare([a], [b], NoiseFloors.read(floors.path))
+    assert any(each.floor is not None and each.floor.one_run for each in found.changes)
+    assert FLOOR_OF_ONE_RUN in [*method_texts(found)]
 
 
 def test_single_runs_that_differ_less_than_the_floor_do_not_differ(floors: NoiseFloors) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
@@ -22,7 +23,9 @@ from tests.app.search_maker import (
 from tests.samples.records import run as run_of
 from tests.samples.records import step
 from tui.analysis.compare import compare, percentile_uncertainty
-from tui.analysis.searches import compare_searches, search_lines
+from tui.analysis.measured import NoiseFloors
+from tui.analysis.searches import compare_searches, measure_searches, search_lines
+from tui.analysis.stats import mann_whitney
 from tui.capacity.budget import shares_in_order
 from tui.cli.compare import exit_code
 from tui.export.tables import tables_of
@@ -517,18 +520,60 @@ def test_a_system_that_keeps_the_limits_at_no_load_is_worse_than_one_that_does(
     record: RunRecord,
 ) -> None:
     none = never_met(record)
-    found = compare([record], [none])
+    found = compare([record] * 4, [none] * 4)
     assert (found.word, exit_code(found, ())) == ("worse", 1)
-    assert "no load meets the limits in 1 of 1 searches of B" in "\n".join(
+    assert "no load meets the limits in 4 of 4 searches of B" in "\n".join(
         plain_lines(comparison_lines(found, 200))
     )
-    assert compare([none], [record]).word == "better"
+    assert compare([none] * 4, [record] * 4).word == "better"
+    for searches, word in ((1, "inconclusive"), (3, "too few repetitions to say")):
+        few = compare([record] * searches, [none] * searches)
+        assert (few.word, exit_code(few, ())) == (word, 3)
     assert compare([none], [none]).word == "not measured"
     some = compare([record] * 4, [record, record, record, none])
     assert some.search is not None
     assert (some.word, some.search.why) == ("inconclusive",
         "4 and 3, need 4 each; ranges overlap; "
                                             "no load meets the limits in 1 of 4 searches of B")  # fmt: skip
+
+
+def with_floor(tmp_path: Path, record: RunRecord, factors: Sequence[float]) -> NoiseFloors:
+    """Return the noise floor of searches whose capacities differ by these factors."""
+    floors = NoiseFloors(tmp_path / "noise.json")
+    floors.keep(measure_searches([scaled(record, each) for each in factors]))
+    return floors
+
+
+def test_single_searches_are_judged_by_the_noise_floor_of_searches(
+    record: RunRecord, tmp_path: Path
+) -> None:
+    floors = with_floor(tmp_path, record, (1.0, 1.002, 0.998, 1.001, 0.999, 1.0))
+    answers = {
+        each: compare([record], [scaled(record, each)], floors) for each in (0.5, 1.0, 2.0)
+    }
+    assert answers[0.5].word == "worse" and answers[2.0].word == "better"
+    same = answers[1.0].search
+    assert same is not None and same.ratio.low is not None and same.floor is not None
+    assert same.word in ("no difference detected", "inconclusive"), "as wide as each search"
+    assert compare([record], [scaled(record, 0.5)]).word == "inconclusive", "without a floor"
+    assert compare([record], [never_met(record)], floors).word == "inconclusive"
+    other = scaled(record, 1.0)
+    other.search.limits[0].most = 1e6  # type: ignore[union-attr]
+    assert floors.floor(other, "capacity") is None, "a floor is of one configuration"
+
+
+def test_repeated_searches_are_tested_as_headlines_are(record: RunRecord, tmp_path: Path) -> None:
+    spread = (1.0, 1.001, 0.999, 1.002)
+    a, b = ([scaled(record, by * each) for each in spread] for by in (1.0, 0.95))
+    assert compare(a, b).word == "worse"
+    loud = with_floor(tmp_path, record, (0.9, 1.0, 1.1, 1.0, 0.9, 1.1))
+    quieted = compare(a, b, loud)
+    assert (quieted.word, quieted.undecided) == ("no difference detected", False)
+    values = ((1.05, 1.1, 1.15, 1.2, 1.25, 1.55), (1.3, 1.35, 1.4, 1.45, 1.5, 1.6))
+    mine, other = ([scaled(record, each) for each in side] for side in values)
+    open_answer = compare(mine, other)
+    assert 0.04 < mann_whitney(*values) < 0.05
+    assert (open_answer.word, open_answer.undecided) == ("inconclusive", False), "if not better"
 
 
 def test_latency_over_common_load_has_an_interval_of_the_points_or_says_why_not(

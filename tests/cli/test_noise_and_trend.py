@@ -10,6 +10,7 @@ from tests.samples.records import IOPS, repeated, run, step
 from tui.cli.main import main
 from tui.library.runs import RunStore
 from tui.model.record import HeadlineRecord
+from tui.model.step_record import TaskRecord
 from tui.view.document import Chart
 from tui.view.report.history import history_blocks
 from tui.view.report.vega import svg_of
@@ -52,6 +53,41 @@ def test_noise_of_what_is_not_the_same_is_refused(
     assert main(["noise", NAMES[0], other.run_id]) == 3
     assert "target, hosts or parameters differ" in capsys.readouterr().err
     assert not (home / "noise.json").exists()
+
+
+def test_noise_of_an_edited_profile_is_refused(
+    runs: Path, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for run_id, text in (("20260201T000000Z-x", "a" * 64), ("20260202T000000Z-x", "b" * 64)):
+        other = run(step(IOPS + ord(text[0])), run_id=run_id)
+        other.profile.sha256 = text
+        keep(home / "runs", other)
+    assert main(["noise", "20260201T000000Z-x", "20260202T000000Z-x"]) == 3
+    assert "the text of the profile differs" in capsys.readouterr().err
+    assert not (home / "noise.json").exists()
+
+
+def test_noise_names_what_differs_among_the_runs(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for run_id, version in ((NAMES[0], "fio-3.33"), (NAMES[1], "fio-3.36")):
+        other = run(step(IOPS + len(run_id) + ord(version[-1])), run_id=run_id)
+        other.steps[0].tasks = {"h1": TaskRecord(tool_version=version)}
+        keep(home / "runs", other)
+    assert main(["noise", *NAMES[:2]]) == 0
+    warned = capsys.readouterr().err
+    assert "version of fio (3.33 / 3.36)" in warned
+    assert "within one run" not in warned
+
+
+def test_noise_within_one_run_is_called_that(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep(home / "runs", repeated([IOPS, IOPS * 1.01, IOPS * 0.99], NAMES[0]))
+    assert main(["noise", NAMES[0]]) == 0
+    assert "repetitions within one run" in capsys.readouterr().err
+    (kept,) = json.loads((home / "noise.json").read_text())["configurations"]
+    assert all(each["one_run"] for each in kept["figures"].values())
 
 
 def test_one_run_has_no_noise_floor(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

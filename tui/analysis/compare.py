@@ -43,7 +43,6 @@ from tui.model.plan import Headline
 from tui.model.problem import UsageError, did_you_mean
 from tui.model.record import RunRecord
 from tui.text.comparison_texts import comparison_text
-from tui.text.search import limits_text
 
 if TYPE_CHECKING:
     from tui.analysis.searches import SearchChange
@@ -75,6 +74,7 @@ class Change:
     p_corrected: float | None = None
     threshold: float = THRESHOLD
     headline: bool = False
+    floor: Floor | None = None
 
     @property
     def why(self) -> str:
@@ -154,7 +154,7 @@ class Comparison:
     def undecided(self) -> bool:
         """Whether the headlines are too uncertain to say that B is not worse."""
         if self.search is not None:
-            return self.search.word in UNKNOWN_WORDS
+            return self.search.undecided
         headlines = [each for each in self.changes if each.headline]
         return not headlines or any(each.undecided for each in headlines)
 
@@ -196,7 +196,10 @@ def compare(
 
         gate = differences(a, b, across, searches=True)
         searched = compare_searches(
-            searches[0], searches[1], (percentile_uncertainty(a[0]), percentile_uncertainty(b[0]))
+            searches[0],
+            searches[1],
+            (percentile_uncertainty(a[0]), percentile_uncertainty(b[0])),
+            lambda name: _larger(floors, ((a[0], name), (b[0], name))),
         )
         return Comparison(tuple(a), tuple(b), tuple(gate), (), tuple(across), searched)
     ours, theirs = points_of(a), points_of(b)
@@ -224,12 +227,12 @@ def _floor(
     """Return the noise floor of a figure, the larger one if both sides have one; None if neither
     has.
     """
-    records = [point.attempts[0].record for point in (a, b)]
-    known = (
-        [floors.floor(record, name_of(a, figure)) for record in records]
-        if floors is not None
-        else []
-    )
+    name = name_of(a, figure)
+    return _larger(floors, [(point.attempts[0].record, name) for point in (a, b)])
+
+
+def _larger(floors: NoiseFloors | None, sides: Iterable[tuple[RunRecord, str]]) -> Floor | None:
+    known = [floors.floor(*side) for side in sides] if floors is not None else []
     return max(
         (each for each in known if each is not None), key=lambda each: each.cov, default=None
     )
@@ -271,6 +274,7 @@ def _change(a: ComparedPoint, b: ComparedPoint, figure: Headline, floor: Floor |
     effect = effect_of(a.attempts, b.attempts, figure, values)
     if floor is None:
         return replace(change, effect=effect)
+    change = replace(change, floor=floor)
     if effect.method == "repetitions":
         return replace(change, effect=effect, threshold=max(THRESHOLD, floor.cov))
     return replace(change, effect=stats.with_noise(effect, floor.cov, floor.n))
@@ -526,15 +530,8 @@ def _of_ab(record: RunRecord) -> object:
 
 
 def _configuration(record: RunRecord) -> object:
-    """Return the configuration that repetitions have in common.
-
-    The points that a search chose are not part of it.
-    """
-    if record.search is None:
-        return configuration(record).key
-    return configuration(record.model_copy(update={"steps": []})).key, limits_text(
-        record.search.limits
-    )
+    """Return the configuration that repetitions have in common."""
+    return configuration(record).key
 
 
 def differing(found: Sequence[Comparison]) -> tuple[str, ...]:

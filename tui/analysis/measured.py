@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import sqrt
+from math import exp, sqrt
 from pathlib import Path
 from statistics import fmean, stdev
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
+from tui.analysis.stats import t_quantile
+from tui.analysis.verdicts import THRESHOLD
 from tui.journal.rundir import write_atomic
 from tui.metrics import figures
 from tui.metrics.buckets import CURVE_PERCENTILES, label
 from tui.metrics.histogram import Histogram
 from tui.metrics.registry import BOTH, MIXED, direction, in_order, metric_of_operation
-from tui.metrics.repeat import t_975
+from tui.metrics.repeat import HEADLINE_ALPHA, OTHERS_ALPHA
 from tui.metrics.units import Few
 from tui.model.bounded import NO_JSON, read_file
 from tui.model.figure_record import SeriesColumns
@@ -26,6 +28,7 @@ from tui.model.record import RunRecord
 from tui.model.step_record import StepRecord
 from tui.record.cells import by_point, value_texts
 from tui.record.headline import iteration_values, step_value
+from tui.text.search import limits_text
 
 LEFT_OUT = ("skipped", "missing", "running")
 PointKey = tuple[str, tuple[tuple[str, str], ...]]
@@ -175,22 +178,28 @@ def _of_direction(name: str, *, operations: bool) -> Iterable[Headline]:
 
 
 NOISE_SCHEMA = "benchtui.noise/1"
+FAR = 99.0  # of a logarithm: no change is that large
 Key = tuple[str, int | None, str | None, tuple[str, ...], str]
 
 
 class Floor(Struct, frozen=True):
     """The noise of a figure over `n` identical runs.
 
-    `cov`: standard deviation relative to the mean.
+    `cov`: standard deviation relative to the mean. `one_run`: the runs are repetitions within one,
+    so that noise between separate runs is not part of it.
     """
 
     n: int
     cov: float
+    one_run: bool = False
 
-    @property
-    def of_one_run(self) -> float:
-        """The smallest significant relative difference between two single runs (95 %)."""
-        return t_975(self.n - 1) * sqrt(2) * self.cov
+    def detectable(self, level: float) -> float:
+        """Return the change between two single runs, as a share, that is significant at `level`.
+
+        Larger by this much, or smaller; never less than THRESHOLD.
+        """
+        reach = t_quantile(self.n - 1, 1 - level / 2) * sqrt(2) * self.cov
+        return max(THRESHOLD, exp(min(reach, FAR)) - 1)
 
 
 class Configuration(Struct):
@@ -241,6 +250,8 @@ def configuration(record: RunRecord) -> Configuration:
     """Return the configuration of a run, with no noise floors yet."""
     params = [(name, str(value)) for name, value in sorted(record.profile.params.items())]
     points = [step.cell or step.name for step in record.steps if not step.warmup]
+    if record.search is not None:  # the search chose its points
+        points = [record.search.kind, record.search.objective, limits_text(record.search.limits)]
     text = msgspec.json.encode([params, list(dict.fromkeys(points))]).decode()
     hosts = sorted(host.name for host in record.hosts)
     return Configuration(record.profile.tag, record.profile.version, record.target, hosts, text)
@@ -257,10 +268,29 @@ def measure(records: Sequence[RunRecord]) -> Configuration:
         for figure in point.figures:
             values = [value for attempt in point.attempts if (value := attempt.value(figure))]
             if len(values) > 1 and not any(isinstance(value, Few) for value in values):
-                found.figures[name_of(point, figure)] = Floor(
-                    len(values), stdev(values) / fmean(values)
-                )
+                found.figures[name_of(point, figure)] = floor_of(values, one_run=len(records) == 1)
     return found
+
+
+def floor_of(values: Sequence[float], *, one_run: bool = False) -> Floor:
+    """Return the noise floor from two or more positive values of a figure."""
+    return Floor(len(values), stdev(values) / fmean(values), one_run)
+
+
+def levels(records: Sequence[RunRecord], figures: Iterable[str]) -> dict[str, float]:
+    """Return the level at which `compare` tests each of these figures if no other one differs.
+
+    Headlines and all other figures are one family each.
+    """
+    points = points_of(records).values()
+    heads = {name_of(each, each.headline) for each in points if each.headline is not None}
+    names = list(figures)
+    first = heads.intersection(names)
+    others = max(len(names) - len(first), 1)
+    return {
+        name: HEADLINE_ALPHA / len(first) if name in first else OTHERS_ALPHA / others
+        for name in names
+    }
 
 
 class NoiseFloors:
@@ -303,7 +333,10 @@ class NoiseFloors:
     def floor(self, record: RunRecord, name: str) -> Floor | None:
         """Return the noise floor of a figure in a run's configuration; None if never measured."""
         known = self._known.get(configuration(record).key)
-        return known.figures.get(name) if known is not None else None
+        found = known.figures.get(name) if known is not None else None
+        if known is None or found is None or len(known.runs) != 1:
+            return found
+        return structs.replace(found, one_run=True)  # a file of before 2026-11-30 says it by this
 
     def renamed(self, records: Iterable[tuple[RunRecord, RunRecord]]) -> NoiseFloors:
         """Return the floors of each pair's first record, for the configuration of its second

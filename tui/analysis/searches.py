@@ -10,12 +10,15 @@ from typing import Literal
 
 from msgspec import Struct
 
+from tui.analysis.measured import Configuration, Floor, configuration, floor_of
+from tui.analysis.verdicts import THRESHOLD, may_be_worse, outcome
 from tui.capacity.curves import UncertainPoint, between
 from tui.capacity.interval import Estimate, ratio_of
 from tui.metrics import units
 from tui.metrics.registry import METRICS
-from tui.metrics.repeat import LEAST_RANKED_REPETITIONS
+from tui.metrics.repeat import HEADLINE_ALPHA, LEAST_RANKED_REPETITIONS, can_decide
 from tui.model.operands import Clause, clause
+from tui.model.record import RunRecord
 from tui.model.search_record import ConfidenceInterval, SearchRecord
 from tui.record.search_figures import (
     MEAN,
@@ -180,8 +183,6 @@ ROLES: dict[Word, str] = {"better": GOOD, "worse": BAD, "no difference detected"
     "inconclusive": WARN,
                           "not comparable": BAD, "not measured": WARN,
                           "too few repetitions to say": WARN}  # fmt: skip
-LEAST = 0.02  # smaller changes are not reported
-WIDE = 0.05  # with a wider interval, a difference may well exist
 SHARES = (0.25, 0.5, 0.75, 1.0)  # of the load range that both curves cover
 SAME_SHARES = 0.05  # of the load: jobs never reach exactly the same at full load
 
@@ -213,6 +214,16 @@ class SearchChange:
     values_b: tuple[float, ...] = ()
     hosts: tuple[HostsChange, ...] = ()  # of searches over numbers of hosts
     fits: tuple[FitChange, ...] = ()  # knee, terms of the scaling law
+    threshold: float | None = None  # the smallest change that counts; None if none was tested
+    floor: Floor | None = None
+
+    @property
+    def undecided(self) -> bool:
+        """Whether B may be worse by more than 5 %, or by the noise floor if that is larger."""
+        low = self.ratio.low
+        if self.word == "inconclusive" and self.threshold is not None and low is not None:
+            return may_be_worse(1 - low, self.threshold)
+        return self.word not in ("better", "worse", "no difference detected", "not comparable")
 
     @property
     def why(self) -> str:
@@ -235,16 +246,20 @@ UncertaintyOf = Callable[[int, str, float | None], tuple[float, float] | None]
 
 The uncertainty is the standard error of the logarithm, with degrees of freedom.
 """
+FloorOf = Callable[[str], Floor | None]
+"""A function that returns the noise floor of a figure by its name; None if never measured."""
 
 
 def compare_searches(
     a: Sequence[SearchRecord],
     b: Sequence[SearchRecord],
     uncertainty: tuple[UncertaintyOf | None, UncertaintyOf | None] = (None, None),
+    noise: FloorOf | None = None,
 ) -> SearchChange:
     """Compare B with A; each side is one search, or repetitions of one.
 
-    `uncertainty`: returns the uncertainty of points, for the first search of each side.
+    `uncertainty`: returns the uncertainty of points, for the first search of each side. `noise`:
+    returns the noise floor of a figure.
     """
     first, hosts = (a[0], b[0]), most_hosts([*a, *b])
     figure, ours, theirs = _figures(*first, hosts)
@@ -252,14 +267,17 @@ def compare_searches(
     if not why and hosts is None and a[0].scaling is not None and b[0].scaling is not None:
         why = clause("no-common-host-count")
     ratio = ratio_of(estimate(ours), estimate(theirs))
-    word: Word = "not comparable" if why else _word(ratio)
-    if not why and word != "not measured" and len(a) == len(b) == 1:
-        word, why = "inconclusive", clause("search-noise-unknown")
+    word: Word = "not comparable" if why else "inconclusive"
+    if ratio.value is None and not why:
+        word = "not measured"
+    sides = [_found_values(side, hosts) for side in (a, b)]
     made = SearchChange(figure, rate_unit(a[0]), ours, theirs, ratio, word, why)
+    made = replace(made, floor=noise(figure) if noise is not None else None)
+    if not why and word != "not measured" and len(a) == len(b) == 1:
+        made = _of_single(made) if all(sides) else _noise_unknown(made)
     made = replace(made, hosts=tuple(by_hosts(*first)), fits=tuple(fits(*first)))
     made = _with_curves(made, *first, uncertainty) if a[0].scaling is None else made
     if len(a) > 1 or len(b) > 1:
-        sides = [_found_values(side, hosts) for side in (a, b)]
         made = (
             _of_repetitions(made, *sides)
             if all(sides)
@@ -269,7 +287,7 @@ def compare_searches(
                 reason=why or clause("no-figure", side="B" if sides[0] else "A", figure=figure),
             )
         )
-    return made if word == "not comparable" else _with_never_met(made, a, b)
+    return made if word == "not comparable" else _with_never_met(made, a, b, sides)
 
 
 def _found_values(side: Sequence[SearchRecord], hosts: int | None) -> list[float]:
@@ -279,11 +297,15 @@ def _found_values(side: Sequence[SearchRecord], hosts: int | None) -> list[float
 
 
 def _with_never_met(
-    made: SearchChange, a: Sequence[SearchRecord], b: Sequence[SearchRecord]
+    made: SearchChange,
+    a: Sequence[SearchRecord],
+    b: Sequence[SearchRecord],
+    found: Sequence[Sequence[float]],
 ) -> SearchChange:
     """Return the change, with its own verdict if some searches found that no load meets the limits.
 
-    That is an answer, not a missing figure.
+    That is an answer, not a missing figure. It is a difference if it is that of all searches of
+    one side, and each side has as many as the test needs. `found`: the capacities of each side.
     """
     none = [
         sum(each.answer is not None and each.answer.state == "never-met" for each in side)
@@ -298,12 +320,19 @@ def _with_never_met(
     ]
     why = clause("never-met", searches=counts)
     word: Word = "inconclusive"
-    if none == [0, len(b)] and made.a.value:
-        word = "worse"
-    elif none == [len(a), 0] and made.b.value:
-        word = "better"
-    elif none == [len(a), len(b)]:
+    made = replace(made, threshold=None)
+    known = [len(values) or count for values, count in zip(found, none, strict=True)]
+    if none == [len(a), len(b)]:
         word = "not measured"
+    elif none in ([0, len(b)], [len(a), 0]) and all(known):
+        if len(a) == len(b) == 1:
+            made = _noise_unknown(made)
+        elif can_decide(known[0], known[1], 1, HEADLINE_ALPHA):
+            word = "better" if none[0] else "worse"
+        else:
+            word, needed = "too few repetitions to say", LEAST_RANKED_REPETITIONS
+            few = clause("few-repetitions", a=known[0], b=known[1], needed=needed, apart=True)
+            made = replace(made, reason=few)
     told = why if made.reason is None else clause("several", texts=[made.reason, why])
     return replace(made, word=word, reason=told)
 
@@ -316,15 +345,17 @@ def _of_repetitions(made: SearchChange, a: Sequence[float], b: Sequence[float]) 
     from tui.analysis import stats
 
     effect = stats.of_repetitions(a, b)
-    ratio, why = Estimate(effect.ratio, effect.low, effect.high), made.reason
+    ratio, why, threshold = Estimate(effect.ratio, effect.low, effect.high), made.reason, None
     ours, theirs = (ConfidenceInterval(value=median(side), low=None, high=None) for side in (a, b))
-    word: Word = _word(ratio)
-    if effect.p is None:
+    word: Word = "inconclusive"
+    if effect.p is not None:
+        threshold = max(THRESHOLD, made.floor.cov if made.floor is not None else 0.0)
+        word, told = _tested(ratio, significant=effect.p <= HEADLINE_ALPHA, threshold=threshold)
+        why = why or told
+    else:
         apart = max(a) < min(b) or max(b) < min(a)
         word, needed = "too few repetitions to say", LEAST_RANKED_REPETITIONS
         why = why or clause("few-repetitions", a=len(a), b=len(b), needed=needed, apart=apart)
-    elif effect.p > stats.ALPHA and word in ("better", "worse"):
-        word = "inconclusive"
     word = "not comparable" if made.word == "not comparable" else word
     return replace(
         made,
@@ -335,7 +366,45 @@ def _of_repetitions(made: SearchChange, a: Sequence[float], b: Sequence[float]) 
         reason=why,
         values_a=tuple(a),
         values_b=tuple(b),
+        threshold=threshold,
     )
+
+
+def _of_single(made: SearchChange) -> SearchChange:
+    """Return the change between two single searches; inconclusive without a noise floor.
+
+    The interval is that of the noise floor, or that within the searches if it is wider.
+    """
+    from tui.analysis import stats
+
+    if made.floor is None or made.ratio.value is None:
+        return _noise_unknown(made)
+    effect = stats.with_noise(stats.Effect(made.ratio.value), made.floor.cov, made.floor.n)
+    lows = [each for each in (effect.low, made.ratio.low) if each is not None]
+    highs = [each for each in (effect.high, made.ratio.high) if each is not None]
+    ratio = Estimate(made.ratio.value, min(lows), max(highs))
+    apart = min(lows) > 1 or max(highs) < 1
+    significant = apart and effect.p is not None and effect.p <= HEADLINE_ALPHA
+    word, why = _tested(ratio, significant=significant, threshold=THRESHOLD)
+    return replace(made, ratio=ratio, word=word, reason=why, threshold=THRESHOLD)
+
+
+def _noise_unknown(made: SearchChange) -> SearchChange:
+    return replace(made, word="inconclusive", reason=clause("search-noise-unknown"))
+
+
+def measure_searches(records: Sequence[RunRecord]) -> Configuration:
+    """Return the noise floor of the figure that is compared first, from equal searches.
+
+    No floor if fewer than two of them found it.
+    """
+    searches = [record.search for record in records if record.search is not None]
+    found, hosts = configuration(records[0]), most_hosts(searches)
+    found.runs = [record.run_id for record in records]
+    values = _found_values(searches, hosts)
+    if len(values) > 1:
+        found.figures[_figures(searches[0], searches[0], hosts)[0]] = floor_of(values)
+    return found
 
 
 def _figures(
@@ -374,16 +443,24 @@ def _apart(a: Mapping[str, float], b: Mapping[str, float]) -> float:
     return max((abs(a.get(name, 0.0) - b.get(name, 0.0)) for name in {*a, *b}), default=0.0)
 
 
-def _word(ratio: Estimate) -> Word:
-    if ratio.value is None:
-        return "not measured"
-    if ratio.low is None or ratio.high is None:
-        return "inconclusive"
-    if ratio.low > 1 and ratio.value - 1 >= LEAST:
-        return "better"
-    if ratio.high < 1 and 1 - ratio.value >= LEAST:
-        return "worse"
-    return "inconclusive" if max(ratio.high - 1, 1 - ratio.low) > WIDE else "no difference detected"
+def _tested(ratio: Estimate, *, significant: bool, threshold: float) -> tuple[Word, Clause | None]:
+    """Return the verdict of a ratio with its interval, at the level of headlines, and the reason.
+
+    Higher is better.
+    """
+    if ratio.value is None or ratio.low is None or ratio.high is None:
+        return "inconclusive", None
+    said, why = outcome(
+        ratio.value,
+        ratio.low,
+        ratio.high,
+        significant=significant,
+        threshold=threshold,
+        alpha=HEADLINE_ALPHA,
+    )
+    if said == "differs":
+        return ("better" if ratio.value > 1 else "worse"), None
+    return said, why
 
 
 # -- curves
@@ -481,6 +558,9 @@ def search_facts(found: SearchChange) -> Iterator[tuple[str, list[Run]]]:
             "repetitions",
             [(f"{counts}; all other figures are from the first of each side", LABEL)],
         )
+    if found.floor is not None and found.threshold is not None:
+        share = f"{found.floor.cov * 100:.2g} %"
+        yield "noise floor", [(f"{share}, from {found.floor.n} searches", LABEL)]
     if found.latency.value is not None and found.low is not None and found.high is not None:
         span = f"over {rate(found.low, found.unit)} to {rate(found.high, found.unit)}"
         curves: list[Run] = [

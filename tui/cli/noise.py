@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from tui.cli.compare import side_of
 from tui.cli.shared.common import SIDE_HELP, paths, run_store, say
+from tui.metrics.repeat import HEADLINE_ALPHA
 from tui.model.problem import NotComparableError, UsageError
 
 if TYPE_CHECKING:
     from tui.analysis.measured import Configuration, Floor
+    from tui.model.record import RunRecord
 
 FEW = 4
 
@@ -25,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "runs",
         metavar="RUN",
         nargs="+",
-        help=f"identical runs, or one with repetitions; {SIDE_HELP}",
+        help=f"identical runs or searches, or one run with repetitions; {SIDE_HELP}",
     )
     add("--json", action="store_true", help="print one JSON object")
     add("--dry-run", action="store_true", help="print the result; save nothing")
@@ -33,23 +36,32 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Measure the noise floor, save it and print it."""
-    from tui.analysis.measured import NoiseFloors, configuration, measure
+    from tui.analysis.measured import NoiseFloors, configuration, levels, measure
+    from tui.analysis.searches import measure_searches
     from tui.analysis.setup_differences import WHOLE, differences
 
     records = side_of(run_store(), ",".join(args.runs))
+    searches = all(record.search is not None for record in records)
     for record in records[1:]:
-        if obstacles := [each.text for each in differences(records[:1], [record]) if each.blocks]:
+        found_apart = differences(records[:1], [record], searches=searches)
+        if obstacles := [each.text for each in found_apart if each.blocks]:
             raise NotComparableError(f"runs differ: {'; '.join(obstacles)}")
+        texts = {each.profile.sha256 for each in (records[0], record) if each.profile.sha256}
+        if len(texts) > 1:
+            why = f"{record.run_id}: the text of the profile differs from {records[0].run_id}"
+            raise NotComparableError(why)
         if configuration(record).key != configuration(records[0]).key:
             why = f"{record.run_id}: target, hosts or parameters differ from {records[0].run_id}"
             raise NotComparableError(why)
     if records[0].verdict == "invalid" or records[0].state not in WHOLE:
         why = "invalid" if records[0].verdict == "invalid" else records[0].state
         raise NotComparableError(f"{records[0].run_id} is {why} and cannot be used")
-    found = measure(records)
+    found = measure_searches(records) if searches else measure(records)
     if not found.figures:
         raise UsageError(
-            "one run without repetitions gives no noise floor: name two or more identical runs"
+            "fewer than two searches that found a capacity give no noise floor: name more"
+            if searches
+            else "one run without repetitions gives no noise floor: name two or more identical runs"
         )
     if not args.dry_run:
         floors = NoiseFloors.read(paths().noise)
@@ -57,13 +69,30 @@ def main(args: argparse.Namespace) -> int:
     if args.json:
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(found), indent=1).decode() + "\n")
     else:
-        show(found)
+        tested = dict.fromkeys(found.figures, HEADLINE_ALPHA)
+        show(found, tested if searches else levels(records, found.figures))
+        for line in notes(records, searches=searches):
+            say(line)
         say("not saved" if args.dry_run else f"saved in {paths().noise} for compare")
     return 0
 
 
-def show(found: Configuration) -> None:
-    """Print the noise floors."""
+def notes(records: Sequence[RunRecord], *, searches: bool) -> Iterator[str]:
+    """Yield what the noise of these runs may not contain, and what may be part of it."""
+    from tui.analysis.setup_differences import differences
+
+    if len(records) == 1:
+        yield (
+            "warning: repetitions within one run; separate runs may differ by more, so measure the"
+            " noise between them"
+        )
+    parts = differences(records[:1], records[1:], searches=searches) if records[1:] else []
+    if told := [f"{each.title} ({each.a} / {each.b})" for each in parts if each.matters]:
+        yield f"warning: these runs differ in what may be part of the noise: {'; '.join(told)}"
+
+
+def show(found: Configuration, levels: Mapping[str, float]) -> None:
+    """Print the noise floors, and what `compare` detects at each figure's level."""
     from tui.metrics.units import percent
     from tui.text.line import plain_lines
     from tui.text.table import Column, text_table
@@ -72,7 +101,11 @@ def show(found: Configuration) -> None:
         Column("figure", lambda row: row[0]),
         Column("n", lambda row: str(row[1].n), right=True),
         Column("deviation", lambda row: percent(row[1].cov), right=True),
-        Column("detectable between two runs", lambda row: percent(row[1].of_one_run), right=True),
+        Column(
+            "detectable between two runs",
+            lambda row: percent(row[1].detectable(levels[row[0]])),
+            right=True,
+        ),
     ]
     print("\n".join(plain_lines(text_table(columns, list(found.figures.items())))))
     if min(floor.n for floor in found.figures.values()) < FEW:

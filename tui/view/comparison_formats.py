@@ -71,6 +71,7 @@ def _search_json(found: SearchChange | None) -> dict[str, Any] | None:
         "word": found.word,
         "why": found.why,
         "reason": found.reason,
+        "threshold": found.threshold,
         "percentile": found.percentile,
         "latency_ratio": found.latency,
         "latency_why": found.latency_why,
@@ -177,7 +178,13 @@ def _search_case(profile: str, found: SearchChange, undecided: Outcome) -> Case:
     """Return the result of two searches as a test case, consistent with the exit code."""
     why = f" ({found.why})" if found.why else ""
     outcome: Outcome = (
-        "failed" if found.word == "worse" else "passed" if found.word in SAID else undecided
+        "failed"
+        if found.word == "worse"
+        else "passed"
+        if found.word in SAID
+        else undecided
+        if found.undecided
+        else "skipped"
     )
     outcome = "error" if found.word == "not comparable" else outcome
     return Case(found.figure, outcome, f"{found.word}: {ratio_text(found.ratio)}{why}", profile)
