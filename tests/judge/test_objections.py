@@ -5,19 +5,36 @@ open.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.record.test_timing import host_run
 from tests.samples.events import DATA, closed, run_of
-from tui.judge.catalogue import BY_ID
-from tui.judge.check import Moot
+from tui.judge.catalogue import BY_ID, by_reason
+from tui.judge.check import (
+    CheckResult,
+    Moot,
+    RunEvidence,
+    StepEvidence,
+    UnknownError,
+    step_check,
+)
+from tui.judge.wording import CHECKS
 from tui.library.build import build_record
 from tui.model.event import HostFactsCollected
 from tui.model.figure_record import CodedText
 from tui.model.host_record import ClockRecord
-from tui.model.record import AttestationRecord, Finding, RunRecord
+from tui.model.record import (
+    AttestationRecord,
+    CellRecord,
+    Finding,
+    MatrixRecord,
+    RunRecord,
+    StepsNotChecked,
+)
 from tui.text.line import plain_lines
 from tui.view.objection_catalogue import OBJECTIONS, objections_to
 from tui.view.objections import ObjectionAnswer, objection_lines
@@ -79,6 +96,115 @@ def test_what_was_not_looked_at_is_not_known_and_the_reason_is_reported() -> Non
     assert "not checked: no telemetry" in {
         each.text for each in answer.evidence if each.check == "storage-traffic"
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "check", "code", "standing"),
+    [
+        ("cache", "direct-io", "not-direct", "stands"),
+        ("cache", "direct-io", "direct", "refuted"),
+        ("depth", "direct-io", "direct", "stands"),
+        ("depth", "direct-io", "in-memory", "refuted"),
+        ("luck", "iterations", "apart", "refuted"),
+        ("changed", "iterations", "apart", "stands"),
+        ("short", "sweep", "within-noise", "refuted"),
+    ],
+)
+def test_a_finding_raises_an_objection_only_if_what_it_found_supports_it(
+    name: str, check: str, code: str, standing: str
+) -> None:
+    found = Finding(id=check, severity="error", code=code)
+    objection = next(each for each in OBJECTIONS if each.id == name)
+    run = record(findings=[found], checks=list(objection.checks), checks_not_made={})
+    answer = against(run, name)
+    assert answer.standing == standing
+    assert check in {each.check for each in answer.evidence}, "what was found is shown"
+
+
+def test_only_codes_that_checks_have_support_an_objection() -> None:
+    for objection in OBJECTIONS:
+        for check, codes in objection.supported_by.items():
+            assert check in objection.checks and set(codes) <= CHECKS[check].keys()
+
+
+GAP = CodedText(code="too-short")
+MOOT_GAP = CodedText(code=Moot.READS)
+
+
+def swept(**changes: object) -> RunRecord:
+    """Return a run of two steps, whose headline is the second, with a check that ran."""
+    run = record(findings=[], checks=["storage-traffic"], checks_not_made={}, **changes)
+    run.steps = [*run.steps[:1], run.steps[0].model_copy(update={"index": 1})]
+    if run.headline is not None:
+        run.headline.step = 1
+    return run
+
+
+@pytest.mark.parametrize(
+    ("missed", "standing"),
+    [
+        ({}, "refuted"),
+        ({"storage-traffic": [StepsNotChecked(steps=[0], why=GAP)]}, "refuted"),
+        ({"storage-traffic": [StepsNotChecked(steps=[1], why=GAP)]}, "unknown"),
+        ({"storage-traffic": [StepsNotChecked(steps=[1], why=MOOT_GAP)]}, "n/a"),
+        (None, "unknown"),
+    ],
+)
+def test_a_check_counts_only_if_it_ran_on_the_step_of_the_headline(
+    missed: dict[str, list[StepsNotChecked]] | None, standing: str
+) -> None:
+    answer = against(swept(steps_not_checked=missed), "cache")
+    assert answer.standing == standing
+    passed = {each.check for each in answer.evidence if each.passed}
+    assert passed == ({"storage-traffic"} if standing == "refuted" else set())
+
+
+@pytest.mark.parametrize(("missed", "standing"), [
+    ([0], "unknown"), ([1], "unknown"), ([], "refuted")
+])  # fmt: skip
+def test_a_check_counts_only_if_it_ran_on_every_repetition_of_the_headline(
+    missed: list[int], standing: str
+) -> None:
+    lacking = [StepsNotChecked(steps=missed, why=GAP)] if missed else []
+    run = swept(steps_not_checked={"storage-traffic": lacking})
+    run.matrix = MatrixRecord(cells=[CellRecord(key="", steps=[0, 1], state="done")])
+    assert against(run, "cache").standing == standing
+    suite = swept(steps_not_checked={"storage-traffic": lacking}, headline=None)
+    assert against(suite, "cache").standing == standing
+
+
+def test_a_record_names_the_steps_that_a_check_had_no_data_for() -> None:
+    def of_second(at: StepEvidence) -> Iterator[CheckResult]:
+        if at.record.index != 1:
+            raise UnknownError("too-short")
+        yield CheckResult("info", "once")
+
+    check = step_check("repetitions", "X", rule="", advice="", source="")(of_second)
+    steps = [SimpleNamespace(index=n, state="done", warmup=False) for n in range(3)]
+    plan = SimpleNamespace(steps=[SimpleNamespace(jobs=())] * 3, search=None, thresholds={})
+    evidence = RunEvidence(plan, [], steps, None)  # type: ignore[arg-type]
+    findings, missed = check.examine_all(evidence)
+    assert [each.scope for each in findings] == [{"step": 1}]
+    (gap,) = by_reason(missed)
+    assert (gap.steps, gap.why) == ([0, 2], CodedText(code="too-short"))
+
+
+@pytest.mark.parametrize(("governors", "standing"), [
+    (("performance", "performance"), "refuted"), (("performance", None), "unknown"),
+    ((None, None), "unknown"), (("powersave", None), "partly-stands"),
+])  # fmt: skip
+def test_machines_count_as_tuned_only_if_the_governor_of_each_was_read(
+    tmp_path: Path, governors: tuple[str | None, ...], standing: str
+) -> None:
+    read = [{"clocksource": "tsc"} | ({"governor": each} if each else {}) for each in governors]
+    facts = [
+        HostFactsCollected(t=1.0, host=f"h{n}", facts=dict(each)) for n, each in enumerate(read)
+    ]
+    loads = [event for n in range(2) for event in host_run(f"h{n}", 10.0, 40.0)]
+    run = build_record(run_of(tmp_path, ["h0", "h1"], [*facts, *loads, closed(42.0)]))
+    answer = against(run, "tuned")
+    assert answer.standing == standing
+    assert "clock source tsc" in {each.text for each in answer.evidence}
 
 
 def test_a_check_that_has_nothing_to_be_about_leaves_nothing_open() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tui.judge.catalogue import BY_ID
 from tui.judge.wording import message_of
-from tui.model.record import Finding
+from tui.model.figure_record import CodedText
+from tui.model.record import Finding, RunRecord
 from tui.text.line import plain_lines
 from tui.view.findings import brief_lines, clauses, record_lines
 
@@ -19,8 +20,30 @@ NOT_MADE = {
 }
 
 
+def with_findings(findings: list[Finding], **more: object) -> RunRecord:
+    """Return a record with findings, and checks that had no data."""
+    record = RunRecord.model_validate(
+        {"run_id": "x", "state": "complete", "profile": {"tag": "a/b", "title": ""}} | more
+    )
+    record.findings, record.checks_not_made = findings, dict[str, CodedText | str](NOT_MADE)
+    return record
+
+
+def test_a_check_without_data_for_some_steps_is_listed_with_the_reason() -> None:
+    missed = [
+        {"steps": [0, 2], "why": "what is in flight is not known"},
+        {"steps": [1], "why": {"code": "no-reads"}},
+    ]
+    record = with_findings([], steps_not_checked={"concurrency": missed})
+    lines = plain_lines(record_lines(record, 120))
+    told = [line for line in lines if BY_ID["concurrency"].title in line]
+    assert any("2 of 0 steps: what is in flight is not known" in line for line in told)
+    record = with_findings([], steps_not_checked={"concurrency": missed[1:]})
+    assert not [line for line in plain_lines(record_lines(record, 120)) if "of 0 steps" in line]
+
+
 def test_findings_of_one_check_share_its_advice_and_its_rule_follows_everything_else() -> None:
-    lines = plain_lines(record_lines(SLOW, NOT_MADE, 200))
+    lines = plain_lines(record_lines(with_findings(SLOW), 200))
     text = "\n".join(lines)
     check = BY_ID["straggler"]
     assert text.count(check.advice) == 1 and text.count(check.title) == 1
@@ -29,13 +52,13 @@ def test_findings_of_one_check_share_its_advice_and_its_rule_follows_everything_
 
 
 def test_no_name_of_a_check_is_shown_where_its_title_says_it() -> None:
-    whole = plain_lines(record_lines(SLOW, NOT_MADE, 200))
+    whole = plain_lines(record_lines(with_findings(SLOW), 200))
     assert not [line for line in whole for name in NOT_MADE if name in line.split()]
     assert not [line for line in plain_lines(brief_lines(SLOW, 200)) if "straggler" in line]
 
 
 def test_titles_of_checks_that_were_not_made_are_in_one_column() -> None:
-    lines = plain_lines(record_lines([], NOT_MADE, 120))
+    lines = plain_lines(record_lines(with_findings([]), 120))
     titles = [BY_ID[name].title for name in NOT_MADE]
     places = {line.index(title) for title in titles for line in lines if title in line}
     assert len(places) == 1

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tui.model.figure_record import CodedText
-    from tui.model.record import Finding, RecordState, Verdict
+    from tui.model.record import Finding, RecordState, StepsNotChecked, Verdict
     from tui.model.step_record import StepRecord
 
 CHECKS: tuple[Check, ...] = (
@@ -70,30 +70,54 @@ BY_ID = {check.id: check for check in CHECKS}
 
 
 class Examination(Struct, frozen=True):
-    """Result of all checks: findings, names of checks that ran, and reasons why others had no
-    data.
+    """Result of all checks: findings, names of checks that ran, reasons why others had no data,
+    and the steps that checks which ran had no data for.
     """
 
     findings: list[Finding] = field(default_factory=list)
     made: list[str] = field(default_factory=list)
     not_made: dict[str, CodedText | str] = field(default_factory=dict)
+    steps_not_checked: dict[str, list[StepsNotChecked]] = field(default_factory=dict)
 
 
 def examine(evidence: RunEvidence, *, running: bool = False) -> Examination:
     """Run every check that has evidence; with `running`, skip checks that need a finished run."""
-    from tui.model.figure_record import CodedText  # loaded only when there is a run
-
     outcome = Examination()
     for check in CHECKS:
         try:
             if running and not check.live:
                 raise UnknownError("running")
-            outcome.findings.extend(check.examine(evidence))
+            findings, missed = check.examine_all(evidence)
         except UnknownError as why:
-            outcome.not_made[check.id] = CodedText(code=why.code, operands=listed(why.operands))
+            outcome.not_made[check.id] = _reason(why)
         else:
+            outcome.findings.extend(findings)
             outcome.made.append(check.id)
+            if missed:
+                outcome.steps_not_checked[check.id] = by_reason(missed)
     return outcome
+
+
+def by_reason(missed: Sequence[tuple[int, UnknownError]]) -> list[StepsNotChecked]:
+    """Return the steps that a check had no data for, by reason."""
+    from tui.model.record import StepsNotChecked  # loaded only when there is a run
+
+    found: list[StepsNotChecked] = []
+    for index, error in missed:
+        why = _reason(error)
+        same = next((each for each in found if each.why == why), None)
+        if same is None:
+            found.append(StepsNotChecked(steps=[index], why=why))
+        else:
+            same.steps.append(index)
+    return found
+
+
+def _reason(error: UnknownError) -> CodedText:
+    """Return why a check had no data, as records store it."""
+    from tui.model.figure_record import CodedText  # loaded only when there is a run
+
+    return CodedText(code=error.code, operands=listed(error.operands))
 
 
 def verdict_of(

@@ -151,27 +151,37 @@ class Check(Struct, frozen=True):
 
     def examine(self, evidence: RunEvidence) -> list[Finding]:
         """Return the findings for a run. Raises UnknownError without evidence."""
+        return self.examine_all(evidence)[0]
+
+    def examine_all(
+        self, evidence: RunEvidence
+    ) -> tuple[list[Finding], list[tuple[int, UnknownError]]]:
+        """Return the findings for a run, and the steps without evidence with the reasons.
+
+        Raises UnknownError if no step has evidence.
+        """
         if self.of_run is not None:
             if self.of_files and all(map(on_objects, evidence.plan.steps)):
                 raise UnknownError(Moot.OBJECTS)
-            return [self._finding(found, {}) for found in self.of_run(evidence)]
+            return [self._finding(found, {}) for found in self.of_run(evidence)], []
         seen: dict[tuple[object, ...], list[tuple[int, CheckResult]]] = {}
-        unknown: list[UnknownError] = []
+        unknown: list[tuple[int, UnknownError]] = []
         counted = [(step, record) for step, record in _pairs(evidence) if _counts(record)]
         for step, record in counted:
             try:
                 found = self._results_of(StepEvidence(evidence, step, record))
             except UnknownError as reason:
-                unknown.append(reason)
+                unknown.append((record.index, reason))
                 continue
             for key, each in _keyed(found, by_kind=evidence.plan.search is not None):
                 seen.setdefault(key, []).append((record.index, each))
         if len(unknown) == len(counted):
-            raise unknown[0] if unknown else UnknownError("nothing-measured")
-        return [
+            raise unknown[0][1] if unknown else UnknownError("nothing-measured")
+        findings = [
             self._finding(_together(each), _steps([index for index, _ in each]))
             for each in seen.values()
         ]
+        return findings, unknown
 
     def examine_step(self, at: StepEvidence) -> Generator[None, None, list[Finding]]:
         """Return the findings for one step, in slices: a check of many hosts takes long.

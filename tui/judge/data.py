@@ -112,8 +112,8 @@ OF_MEMORY = default("working-set.memory")
     "unwritten-data",
     "Files written before reading",
     rule=(
-        f"at least {units.share(WRITTEN)} of the bytes to be read were written before the load;"
-        f" error below {units.share(HALF)}"
+        f"of each host's 16 largest files to be read, at least {units.share(WRITTEN)} of the bytes"
+        f" were written before the load; error below {units.share(HALF)}"
     ),
     advice=(
         "Let benchtui lay the files out (prepare: layout), or write them completely once:"

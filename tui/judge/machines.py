@@ -318,6 +318,7 @@ def frequency(evidence: RunEvidence) -> Iterator[CheckResult]:
     }
     if not governors and not clocks:
         raise UnknownError("host-facts")
+    unread = [host.name for host in evidence.hosts if host.name not in governors]
     saving = {host: name for host, name in governors.items() if name != "performance"}
     if saving:
         headlines = [evidence.plan.headline_of(step) for step in evidence.plan.steps]
@@ -327,6 +328,8 @@ def frequency(evidence: RunEvidence) -> Iterator[CheckResult]:
     slow = {host: name for host, name in clocks.items() if name in SLOW_CLOCKS}
     if slow:
         yield _set_to("warning", "clock-source", slow)
+    if unread and not saving and not slow:
+        raise UnknownError("governor", hosts=unread)
 
 
 def _set_to(severity: Severity, code: str, found: dict[str, str]) -> CheckResult:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from tui.judge.severity import MOOT
 from tui.judge.texts import (
     data,
     figures,
@@ -19,6 +20,7 @@ from tui.judge.texts import (
 from tui.judge.texts.bottleneck import BOTTLENECK
 from tui.judge.texts.proof import PROOF, result
 from tui.judge.texts.reasons import REASONS
+from tui.metrics.units import plural
 from tui.model.operands import Clause, is_clause
 from tui.text.form import Text, text_by_code, worded_from
 from tui.text.names import names_of
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from tui.model.figure_record import CodedText
-    from tui.model.record import Finding
+    from tui.model.record import Finding, RunRecord
     from tui.model.step_record import BottleneckRecord, ProofRecord
 
     class Found(Protocol):
@@ -145,6 +147,23 @@ def proof_text(proof: ProofRecord) -> str:
 def reasons_of(not_made: Mapping[str, CodedText | str] | None) -> dict[str, str]:
     """Return why checks could not run, as texts by check."""
     return {name: worded(why) for name, why in (not_made or {}).items()}
+
+
+def step_reasons_of(record: RunRecord) -> dict[str, str]:
+    """Return why checks that ran had no data for some steps, as texts by check: ``3 of 12 steps: no
+    telemetry``. Steps to which a check does not apply are left out.
+    """
+    of = plural(len(record.steps), "step")
+    found: dict[str, str] = {}
+    for name, missed in (record.steps_not_checked or {}).items():
+        told = [
+            f"{len(each.steps)} of {of}: {worded(each.why)}"
+            for each in missed
+            if isinstance(each.why, str) or each.why.code not in MOOT
+        ]
+        if told:
+            found[name] = "; ".join(told)
+    return found
 
 
 def with_words(document: Any) -> Any:

@@ -206,6 +206,7 @@ def _add_findings(record: RunRecord, measured: MeasuredRun) -> None:
     record.findings = judged.findings
     record.checks = judged.made
     record.checks_not_made = judged.not_made
+    record.steps_not_checked = judged.steps_not_checked
     record.verdict = verdict_of(record.state, measured.steps, judged.findings)
 
 

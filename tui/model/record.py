@@ -236,6 +236,15 @@ class Finding(RecordPart):
     )
 
 
+class StepsNotChecked(RecordPart):
+    """Steps that a check had no data for, although it ran for others."""
+
+    steps: list[int] = Field(description="indices of the steps")
+    why: Annotated[CodedText | str, BeforeValidator(reason_why)] = Field(
+        description="why, as a code; as text in `runs show --json`"
+    )
+
+
 class ResumedRecord(RecordPart):
     """Takeover of the run by another engine after the first one died."""
 
@@ -465,6 +474,13 @@ class RunRecord(RecordPart):
         description=(
             "why checks did not run, by name of the check: mostly missing evidence; null in older"
             " records"
+        ),
+    )
+    steps_not_checked: dict[CheckName, list[StepsNotChecked]] | None = Field(
+        None,
+        description=(
+            "steps that checks which ran for others had no data for, by name of the check; null in"
+            " older records"
         ),
     )
     thresholds: Annotated[dict[str, float], BeforeValidator(with_current_names)] = Field(

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from tui.judge.catalogue import BY_ID
 from tui.judge.live import LiveFinding, LiveFindings
 from tui.judge.severity import MOOT, by_weight
-from tui.judge.wording import message_of, reasons_of, worded
+from tui.judge.wording import message_of, reasons_of, step_reasons_of, worded
 from tui.metrics import units
 from tui.metrics.units import clock
-from tui.model.figure_record import CodedText
 from tui.model.record import Finding, RunRecord
 from tui.text.line import (
     BRIGHT,
@@ -101,12 +100,11 @@ def clauses(rule: str) -> list[str]:
     return [*parts, rule[start:].strip()]
 
 
-def record_lines(
-    findings: Sequence[Finding], not_made: Mapping[str, CodedText | str], width: int
-) -> list[Line]:
-    """Return every finding of a record in full, then the checks that had no data or do not apply,
-    with the reasons, and last the rules of the findings.
+def record_lines(record: RunRecord, width: int) -> list[Line]:
+    """Return every finding of a record in full, then the checks that had no data, for all steps or
+    for some, or do not apply, with the reasons, and last the rules of the findings.
     """
+    findings, not_made = list(record.findings), record.checks_not_made or {}
     found = [line for each in _by_check(findings) for line in check_lines(each, width)]
     reasons = reasons_of(not_made)
     moot = {name for name, why in not_made.items() if not isinstance(why, str) and why.code in MOOT}
@@ -115,6 +113,7 @@ def record_lines(
     return [
         *(found or nothing()),
         *not_made_lines(missing, width),
+        *not_made_lines(step_reasons_of(record), width, "No data for some steps"),
         *not_made_lines(others, width, "Checks that do not apply"),
         *rule_lines(by_weight(findings), width),
     ]

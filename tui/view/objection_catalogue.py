@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tui.view.objection_evidence import (
     attested,
+    behind_clients,
     clock_offsets,
     differences,
     errors,
@@ -45,21 +46,27 @@ FIGURES_AGREE = (
 OBJECTIONS: tuple[Objection, ...] = (
     Objection(
         "cache",
-        "The data came from a cache",
-        "bytes came from storage",
+        "The data came from the client's cache",
+        "bytes passed the client's cache",
         (
             "storage-traffic",
             "object-traffic",
             "direct-io",
             "working-set",
-            "memory-limit",
-            "hot-set",
             "page-cache",
-            "same-offsets",
             "rank-shift",
         ),
         ("storage-traffic",),
         prepared,
+        supported_by={"direct-io": ("in-memory", "buffered-loop", "may-cache", "not-direct")},
+    ),
+    Objection(
+        "storage-cache",
+        "The data came from the storage's cache",
+        "no hot set found",
+        ("hot-set", "same-offsets"),
+        (),
+        behind_clients,
     ),
     Objection(
         "holes",
@@ -90,9 +97,10 @@ OBJECTIONS: tuple[Objection, ...] = (
         "short",
         "The run was too short",
         "long enough",
-        ("short", "runtime", "few-samples", "job-time"),
+        ("short", "runtime", "few-samples", "job-time", "sweep"),
         ("runtime",),
         how_long,
+        supported_by={"sweep": ("short",)},
     ),
     Objection(
         "luck",
@@ -101,12 +109,16 @@ OBJECTIONS: tuple[Objection, ...] = (
         ("repetitions", "sweep", "iterations"),
         ("repetitions",),
         repeated,
+        supported_by={
+            "sweep": ("within-noise", "each-within-noise"),
+            "iterations": ("same",),
+        },
     ),
     Objection(
         "client",
         "The client was the bottleneck",
         "client CPU and network had room",
-        ("client-cpu", "network", "io-limit"),
+        ("client-cpu", "network", "io-limit", "memory-limit"),
         ("client-cpu", "network"),
         limited_by,
     ),
@@ -157,8 +169,10 @@ OBJECTIONS: tuple[Objection, ...] = (
             "offered-rate",
             "above-depth",
             "above-offered",
+            "direct-io",
         ),
         ("concurrency",),
+        supported_by={"direct-io": ("direct", "not-direct")},
     ),
     Objection(
         "errors",
@@ -222,9 +236,10 @@ OBJECTIONS: tuple[Objection, ...] = (
         "changed",
         "The figures were changed afterwards",
         "figures agree with each other",
-        (*FIGURES_AGREE, "changed-program"),
+        (*FIGURES_AGREE, "changed-program", "iterations"),
         (),
         kept,
+        supported_by={"iterations": ("apart",)},
     ),
 )
 

@@ -86,6 +86,15 @@ def prepared(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEv
         yield ObjectionEvidence("fact", f"page cache dropped before the step on {count} ({how})")
 
 
+def behind_clients(_: RunRecord, __: StepRecord | None) -> Iterator[ObjectionEvidence]:
+    """Yield that caches behind the clients are not visible."""
+    yield ObjectionEvidence(
+        "unknown",
+        "no counter of the clients shows whether the storage answered from a cache",
+        brief="not visible to the clients",
+    )
+
+
 def lasting(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]:
     """Yield how the storage was preconditioned, or that its state is unknown."""
     texts = [*prepared_by(record)]
@@ -428,7 +437,7 @@ def differences(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEv
 
 
 def tuned(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]:
-    """Yield the CPU governors and clock sources of the hosts; nothing where unknown."""
+    """Yield the CPU governors and clock sources that were read on the hosts."""
     for name, title in (("governor", "CPU governor"), ("clocksource", "clock source")):
         values = {str(value) for host in record.hosts if (value := host.facts.get(name))}
         if values:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from tui.judge.severity import MOOT
-from tui.judge.wording import message_of, reasons_of
+from tui.judge.wording import message_of, reasons_of, worded
 from tui.metrics.units import plural
 from tui.model.plain import printable
 from tui.text.line import (
@@ -31,7 +31,8 @@ from tui.text.table import Column, measured, text_table
 from tui.view.step_notes import finding_place
 
 if TYPE_CHECKING:
-    from tui.model.record import RunRecord
+    from tui.model.figure_record import CodedText
+    from tui.model.record import Finding, RunRecord
     from tui.model.step_record import StepRecord
 
 Weight = Literal["refutes", "confirms", "partly", "unknown", "fact", "n/a"]
@@ -76,7 +77,9 @@ FindEvidence = Callable[["RunRecord", "StepRecord | None"], Iterator[ObjectionEv
 class Objection(Struct, frozen=True):
     """An argument against a figure.
 
-    `checks` are relevant to it. If a `decisive` check could not run, the answer is unknown.
+    `checks` are relevant to it; of those in `supported_by`, only findings with these codes support
+    it, and others are context. If a `decisive` check did not run for every step of the headline,
+    the answer is unknown.
     `not_applicable` returns why the objection does not apply to a run without a finding about it,
     empty if it does;
     `find_evidence` yields further evidence about the step of the headline. `passed`: what passed
@@ -90,6 +93,7 @@ class Objection(Struct, frozen=True):
     decisive: tuple[str, ...] = ()
     find_evidence: FindEvidence | None = None
     not_applicable: Callable[[RunRecord], str] | None = None
+    supported_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class ObjectionAnswer(Struct, frozen=True):
@@ -112,7 +116,7 @@ def answer_to(objection: Objection, record: RunRecord) -> ObjectionAnswer:
     """Answer one objection to a run."""
     found = tuple(_of_findings(objection, record))
     why = objection.not_applicable(record) if objection.not_applicable is not None else ""
-    if why and not found:
+    if why and all(each.weight == "fact" for each in found):
         return ObjectionAnswer(objection, "n/a", (ObjectionEvidence("fact", why),))
     step = headline_step(record)
     find = objection.find_evidence
@@ -137,7 +141,9 @@ def standing_of(
     if "partly" in weights:
         return "partly-stands"
     decisive = [check for check in objection.decisive if reason_code(record, check) not in MOOT]
-    open_ = open_ or any(check not in (record.checks or []) for check in decisive)
+    open_ = open_ or any(
+        check not in (record.checks or []) or gap_of(record, check) for check in decisive
+    )
     if not open_ and "refutes" in weights:
         return "refuted"
     moot = not open_ and "unknown" not in weights and objection.decisive and not decisive
@@ -149,19 +155,32 @@ def _of_findings(objection: Objection, record: RunRecord) -> Iterator[ObjectionE
         if finding.id in objection.checks:
             place = finding_place(record, finding)
             text = f"{message_of(finding)}{f' ({place})' if place else ''}"
-            yield ObjectionEvidence(WEIGHT_OF[finding.severity], text, finding.id)
+            supports = _supports(finding, objection)
+            weight = WEIGHT_OF[finding.severity] if supports else "fact"
+            yield ObjectionEvidence(weight, text, finding.id)
+
+
+def _supports(finding: Finding, objection: Objection) -> bool:
+    """Return whether a finding supports an objection; True for an older one without a code."""
+    codes = objection.supported_by.get(finding.id)
+    return codes is None or not finding.code or finding.code in codes
 
 
 def _of_checks(objection: Objection, record: RunRecord) -> Iterator[ObjectionEvidence]:
-    """Yield the checks that found nothing, then the checks that could not run and why."""
+    """Yield the checks that found nothing, then the checks that could not run for a step of the
+    headline, and why.
+    """
     if record.checks is None:
         return
     found = {finding.id for finding in record.findings}
-    passed = [name for name in objection.checks if name in record.checks and name not in found]
+    made = [name for name in objection.checks if name in record.checks]
+    gaps = {name: gap for name in made if (gap := gap_of(record, name)) is not None}
+    passed = [name for name in made if name not in found and name not in gaps]
     yield from (
         ObjectionEvidence("refutes", _changed(record, name), name, passed=True) for name in passed
     )
     reasons = reasons_of(record.checks_not_made)
+    reasons |= {name: f"{worded(gap)} ({OTHER_STEPS})" for name, gap in gaps.items()}
     for name in objection.checks:
         reason = reasons.get(name)
         if reason is not None:
@@ -172,9 +191,49 @@ def _of_checks(objection: Objection, record: RunRecord) -> Iterator[ObjectionEvi
 
 
 def reason_code(record: RunRecord, check: str) -> str:
-    """Return why a check could not run, as a code; empty if it ran, or the code is unknown."""
-    why = (record.checks_not_made or {}).get(check, "")
+    """Return why a check could not run for a step of the headline, as a code; empty if it ran, or
+    the code is unknown.
+    """
+    return _code((record.checks_not_made or {}).get(check) or gap_of(record, check) or "")
+
+
+def _code(why: CodedText | str) -> str:
     return "" if isinstance(why, str) else why.code
+
+
+def gap_of(record: RunRecord, check: str) -> CodedText | str | None:
+    """Return why a check that ran had no data for a step of the headline; None if it had.
+
+    A reason why the check does not apply counts only if it holds for every step of the headline.
+    """
+    if record.steps_not_checked is None:
+        return OLD_STEPS if _may_lack_steps(record, check) else None
+    steps = {step.index for step in headline_steps(record)}
+    missed = [
+        (steps.intersection(each.steps), each.why)
+        for each in record.steps_not_checked.get(check, ())
+    ]
+    here = [(indices, why) for indices, why in missed if indices]
+    lacking = [why for _, why in here if _code(why) not in MOOT]
+    if lacking:
+        return lacking[0]
+    whole = set[int]().union(*(indices for indices, _ in here))
+    return here[0][1] if here and whole == steps else None
+
+
+def _may_lack_steps(record: RunRecord, check: str) -> bool:
+    """Return whether a check that an older version made may have had data for some steps only."""
+    counted = [
+        step
+        for step in record.steps
+        if not step.warmup and step.state not in ("missing", "skipped")
+    ]
+    if len(counted) < 2 or check not in (record.checks or ()):
+        return False
+    from tui.judge.catalogue import BY_ID  # slow to load, and only older records need it
+
+    known = BY_ID.get(check)
+    return known is None or known.of_step is not None
 
 
 def _changed(record: RunRecord, check: str) -> str:
@@ -190,14 +249,30 @@ def _changed(record: RunRecord, check: str) -> str:
 def headline_step(record: RunRecord) -> StepRecord | None:
     """Return the step of the headline, otherwise the first step that measured something."""
     index = record.headline.step if record.headline is not None else None
-    measured = [
+    measured = _measured(record)
+    return next(
+        (step for step in measured if step.index == index), measured[0] if measured else None
+    )
+
+
+def headline_steps(record: RunRecord) -> list[StepRecord]:
+    """Return the steps that the headline is made of: all of its repetitions; in a suite, which has
+    a headline for each profile, every step that measured something.
+    """
+    step = headline_step(record)
+    if step is None or record.headline is None:
+        return _measured(record)
+    cells = record.matrix.cells if record.matrix is not None else ()
+    cell = next((cell.steps for cell in cells if step.index in cell.steps), [step.index])
+    return [each for each in _measured(record) if each.index in cell]
+
+
+def _measured(record: RunRecord) -> list[StepRecord]:
+    return [
         step
         for step in record.steps
         if (step.results.aggregate or step.metadata) and not step.warmup
     ]
-    return next(
-        (step for step in measured if step.index == index), measured[0] if measured else None
-    )
 
 
 def counts(found: Sequence[ObjectionAnswer]) -> dict[Standing, int]:
@@ -234,6 +309,8 @@ SIGNS: dict[Weight, Run] = {
 }
 ORDER: tuple[Weight, ...] = ("confirms", "partly", "refutes", "fact", "unknown")
 NOT_CHECKED = "not checked: "
+OTHER_STEPS = "checked on other steps"
+OLD_STEPS = "an older version did not record which steps this check ran on"
 CLAUSE_ENDS = ("; ", " (", ": ", ", ")  # where a text may be cut
 GAP = 2
 RAISED: tuple[Standing, ...] = ("stands", "partly-stands")

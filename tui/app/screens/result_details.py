@@ -579,4 +579,4 @@ def findings_lines(page: Page, width: int, _: int) -> list[Line]:
     record = page.record
     lines = problem_lines(record, width, every=True)
     lines += [Line()] if lines else []
-    return [*lines, *record_lines(list(record.findings), record.checks_not_made or {}, width)]
+    return [*lines, *record_lines(record, width)]

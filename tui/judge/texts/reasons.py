@@ -63,6 +63,7 @@ REASONS: Mapping[str, Text] = {
     "own-figures": "the output has no other figures to compare",
     "clocks": "clocks were not compared",
     "host-facts": "the host facts are unknown",
+    "governor": "no CPU governor was read on {hosts:names}",
     "target-devices": "the file system or devices of the target are unknown",
     "free-space": "the free space of the target is unknown",
     "package-checksums": "no package owns the load generators, or the package has no checksums",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tui.analysis.criteria import criteria_of, judge
 from tui.judge.catalogue import BY_ID
 from tui.judge.severity import by_weight
-from tui.judge.wording import message_of, proof_text, reasons_of, worded
+from tui.judge.wording import message_of, proof_text, reasons_of, step_reasons_of, worded
 from tui.metrics import units
 from tui.metrics.facts import compare
 from tui.metrics.units import plural
@@ -411,9 +411,10 @@ def _findings(record: RunRecord) -> Iterator[Block]:
             [DocumentColumn("host"), DocumentColumn("when"), DocumentColumn("what")],
             problems,
         )
-    if record.checks_not_made:
+    lacking = [*reasons_of(record.checks_not_made).items(), *step_reasons_of(record).items()]
+    if lacking:
         reasons: dict[str, list[str]] = {}
-        for name, reason in reasons_of(record.checks_not_made).items():
+        for name, reason in lacking:
             reasons.setdefault(reason, []).append(name)
         rows = [[", ".join(names), reason] for reason, names in reasons.items()]
         yield DocumentTable(
