@@ -423,7 +423,7 @@ def _painted(text: str, role: str) -> str:
     return f"\x1b[{'2;' if weak else ''}38;5;{SGR[name]}m{text}\x1b[0m"
 
 
-LEAST_S = 30  # minimum length at the start of a load
+LEAST_S = 12  # minimum length at the start of a load
 STEPS = 6  # least number of equal steps in a length: at most a sixth of the axis is empty
 LEAST_GAP = 12  # minimum cells between two labels
 TICKS_S = (1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
