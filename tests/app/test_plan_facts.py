@@ -115,9 +115,7 @@ def test_both_say_how_many_repetitions_compare_needs() -> None:
         too_few_to_compare(plan(repeat=4, **SWEEP))
         == "compare will be inconclusive: each of 2 points is measured 4 times; 5 repetitions are required"
     )
-    assert "set repeat to 5  (4 repetitions cannot prove a change)" in review_text(
-        plan(repeat=4, **SWEEP)
-    )
+    assert "4  (to compare: 5 or more)" in review_text(plan(repeat=4, **SWEEP))
     assert too_few_to_compare(plan(repeat=5, **SWEEP)) == "" == too_few_to_compare(plan(repeat=4))
     assert too_few_to_compare(plan(**SWEEP)) == "", "single runs are judged by their seconds"
 

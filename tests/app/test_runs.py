@@ -341,7 +341,7 @@ async def test_a_narrow_terminal_shows_what_is_worth_knowing_until_tab_shows_the
         assert pane.has_focus and pane.region.height >= height
         shown = "\n".join(line.plain for line in pane.builder(70))
         hosts = next(line for line in shown.split("\n") if line.startswith("hosts"))
-        assert "weka-01, weka-02, weka-03, weka-04" in hosts and " and " not in hosts
+        assert hosts.split()[1:] == ["weka-[01-04]"]
         await pilot.press("escape")
         await app.settle(pilot)
         assert pane.region.height == height and app.screen.query_one(PickList).has_focus

@@ -325,7 +325,7 @@ def plan_facts(plan: Plan, ahead: LayoutAhead = NOTHING_KNOWN) -> Iterator[PlanF
     yield PlanFact("after", after_text(plan))
     yield PlanFact("caches", caches_text(plan))
     if texts := compare_texts(plan):
-        yield PlanFact("to compare", texts[0], "".join(texts[1:]))
+        yield PlanFact("repeats", texts[0], "".join(texts[1:]))
     yield from (
         PlanFact("attested", each.answer, f"  {each.question} ({each.id})")
         for each in plan.attested
@@ -463,8 +463,8 @@ def _points(plan: Plan) -> tuple[int, int]:
 
 
 def compare_texts(plan: Plan) -> tuple[str, ...]:
-    """Return whether `compare` has enough repetitions of each point; if not, how many it needs, and
-    why.
+    """Return the repetitions of each point, and whether they are enough for `compare`; if not, how
+    many it needs.
 
     Empty for a search or a counter-experiment, which have their own criteria.
     """
@@ -472,10 +472,9 @@ def compare_texts(plan: Plan) -> tuple[str, ...]:
     if plan.search is not None or plan.proves is not None or not points:
         return ()
     needed = repetitions_needed(points)
-    if planned >= needed:
-        return (f"{planned} repetitions are enough",)
-    few = "one run cannot" if planned == 1 else f"{planned} repetitions cannot"
-    return f"set repeat to {needed}", f"  ({few} prove a change)"
+    is_enough = planned >= needed
+    more = "enough to compare" if is_enough else f"to compare: {needed} or more"
+    return str(planned), f"  ({more})"
 
 
 def too_few_to_compare(plan: Plan) -> str:

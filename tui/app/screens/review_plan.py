@@ -13,6 +13,7 @@ from tui.text.line import (
     ACCENT,
     BRIGHT,
     FAINT,
+    HEADING,
     LABEL,
     TEXT,
     WARN,
@@ -146,11 +147,13 @@ def steps(plan: Plan, width: int) -> Iterator[Line]:
 
 def matrix(plan: Plan, width: int) -> Iterator[Line]:
     """Yield the sweep of each profile: the measured values of each axis, steps and time."""
-    yield heading("steps")
     parts = parts_of(plan)
     share = parts[0].share_text if len(parts) == 1 else ""
-    more = (f"  ({share})", LABEL) if share else ("", LABEL)
-    yield from indented([(steps_text(plan), BRIGHT), more], width)
+    head: list[Run] = [(steps_text(plan), HEADING)]
+    more: Run = (f"  ({share})", LABEL)
+    # the marks below say it too
+    is_told = share and width_of_runs([*head, more]) <= width
+    yield from labelled([], [*head, more] if is_told else head, width)
     for part in parts:
         if len(parts) > 1:
             count = f"  {units.plural(part.steps, 'step')}, {time_text(part.seconds)}"

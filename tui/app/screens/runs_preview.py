@@ -39,8 +39,10 @@ from tui.text.line import (
     packed,
     padded,
     paired,
+    width_of,
     wrap,
 )
+from tui.text.names import ranges_of
 from tui.text.search import caveat_text
 from tui.text.sparkline import Symbols, area
 from tui.text.table import Column, text_table
@@ -397,12 +399,16 @@ def _named_facts(
         "took": units.duration(run.duration_s) if run.duration_s is not None else "",
         "tags": tags_text(run.tags),
         "owner": run.owner,
-        "hosts": ", ".join(run.hosts)
-        if whole
-        else some_in(run.hosts, width - LABEL_CELLS, HOSTS_SHOWN),
+        "hosts": hosts_text(run.hosts, width - LABEL_CELLS, whole=whole),
         "id": run.run_id,
     }
     return {name: text for name, text in facts.items() if text}
+
+
+def hosts_text(hosts: Sequence[str], width: int, *, whole: bool) -> str:
+    """Return hosts as ranges; if `width` cells are too few and not `whole`, the first few names."""
+    text = ranges_of(hosts)
+    return text if whole or width_of(text) <= width else some_in(hosts, width, HOSTS_SHOWN)
 
 
 def _findings(run: RunSummary, width: int, whole: bool) -> Iterator[Line]:
