@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from msgspec.structs import asdict, replace
@@ -29,7 +30,7 @@ from tui.judge.proof import (
     judged,
 )
 from tui.judge.severity import Moot
-from tui.judge.wording import proof_text
+from tui.judge.wording import bottleneck_text, proof_text
 from tui.library.additions import add_proof, question_of
 from tui.library.build import write_record
 from tui.library.load import load_record
@@ -39,7 +40,7 @@ from tui.model.figure_record import ResultsRecord
 from tui.model.plan import HostTask, JobLoad, Step
 from tui.model.problem import UsageError
 from tui.model.search import LoadChange, Proof, ProofResult
-from tui.model.step_record import ProofRecord, StepRecord
+from tui.model.step_record import BottleneckRecord, ProofRecord, StepRecord
 from tui.record.timeline import read_journal
 from tui.view.objections import reason_code
 
@@ -100,6 +101,23 @@ def said(found: ProofResult) -> str:
 )
 def test_one_host(experiment: LoadChange, changed: StepRecord, told: str) -> None:
     assert outcome(experiment, load(1000), changed).outcome == told
+
+
+@pytest.mark.parametrize(
+    ("kind", "experiment", "changed", "limit"),
+    [
+        ("storage", LoadChange("twice-in-flight", NO_MORE), load(1030), "storage"),
+        ("storage", LoadChange("twice-in-flight", NO_MORE), load(1900), "queue depth"),
+        ("storage", LoadChange("twice-in-flight", NO_MORE), load(1200), "words"),
+        ("client-cpu", LoadChange("half-workers", HALF), load(510), "words"),
+        ("client-cpu", LoadChange("half-workers", HALF), load(990), "words: refuted"),
+    ],
+)
+def test_a_bottleneck_is_named_as_far_as_the_experiment_confirmed_it(
+    kind: Literal["storage", "client-cpu"], experiment: LoadChange, changed: StepRecord, limit: str
+) -> None:
+    found = ProofRecord(**asdict(outcome(experiment, load(1000), changed)))
+    assert bottleneck_text(BottleneckRecord(kind=kind, text="words", proof=found)).startswith(limit)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from tui.judge.texts import (
     times,
 )
 from tui.judge.texts.bottleneck import BOTTLENECK
-from tui.judge.texts.proof import PROOF, result
+from tui.judge.texts.proof import IN_FLIGHT, MORE_IN_FLIGHT, PROOF, result
 from tui.judge.texts.reasons import REASONS
 from tui.metrics.units import plural
 from tui.model.operands import Clause, is_clause
@@ -124,17 +124,27 @@ def worded(told: CodedText | Clause | str) -> str:
     return worded_from(TEXTS, told)
 
 
-def bottleneck_text(bottleneck: BottleneckRecord, hosts: int) -> str:
-    """Return the text of a bottleneck, with ``on all 6 hosts`` in place of the names of all `hosts`
-    of a run if some of them would be left out.
+def bottleneck_text(bottleneck: BottleneckRecord, hosts: int = 0) -> str:
+    """Return the text of a bottleneck as far as the counter-experiment, if any, confirmed it.
+
+    ``on all 6 hosts`` replaces the names of all `hosts` of a run if some would be left out.
     """
-    text = worded(bottleneck.text)
+    text = _after_proof(bottleneck, worded(bottleneck.text))
     operands = {} if isinstance(bottleneck.text, str) else bottleneck.text.operands
     names = [each[0] for each in operands.get("hosts", ()) if isinstance(each, list | tuple)]
     named = names_of(names) if len(names) == hosts else ""
     if named in ("", ", ".join(names)):
         return text
     return text.replace(f": {named}", f" on all {hosts} hosts", 1)
+
+
+def _after_proof(bottleneck: BottleneckRecord, text: str) -> str:
+    proof = bottleneck.proof
+    if proof is None or proof.outcome == "could-not-tell":
+        return text
+    if bottleneck.kind == "storage" and proof.change in MORE_IN_FLIGHT:
+        return IN_FLIGHT[proof.outcome]
+    return text if proof.outcome == "agreed" else f"{text}: refuted by the counter-experiment"
 
 
 def proof_text(proof: ProofRecord) -> str:

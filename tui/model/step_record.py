@@ -376,7 +376,7 @@ class BottleneckRecord(RecordPart):
 
     kind: Literal[
         "rate", "client-cpu", "network", "client-device", "server-cpu", "concurrency", "storage"
-    ] = Field(description=("location of the bottleneck; storage: no client-side bottleneck found"))
+    ] = Field(description="location of the bottleneck; storage: no other found, storage or depth")
     text: CodedText | str = Field(description="the bottleneck with the evidence")
     proof: ProofRecord | None = Field(
         None, description="counter-experiment result; null if none was run"

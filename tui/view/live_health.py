@@ -53,7 +53,7 @@ BOTTLENECKS = {  # by kind, where there is no room for the evidence
     "client-device": "client device",
     "server-cpu": "server CPU",
     "concurrency": "concurrency",
-    "storage": "storage",
+    "storage": "storage or queue depth",
 }
 # by kind of bottleneck: check and code of the finding with the same evidence
 FOUND_AS = {

@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from tui.judge.severity import AT_CLIENT, Moot
-from tui.judge.wording import proof_text, worded
+from tui.judge.wording import bottleneck_text, proof_text
 from tui.metrics import units
 from tui.metrics.figures import (
     kind_of,
@@ -215,7 +215,7 @@ def limited_by(record: RunRecord, step: StepRecord | None) -> Iterator[Objection
         return
     at_client = bottleneck.kind in AT_CLIENT
     yield ObjectionEvidence(
-        "partly" if at_client else "fact", f"limited by {worded(bottleneck.text)}"
+        "partly" if at_client else "fact", f"limited by {bottleneck_text(bottleneck)}"
     )
     if bottleneck.proof is not None:
         yield ObjectionEvidence("fact", f"counter-experiment {proof_text(bottleneck.proof)}")

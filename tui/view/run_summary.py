@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tui.judge.severity import by_weight
-from tui.judge.wording import message_of, proof_text, worded
+from tui.judge.wording import bottleneck_text, message_of, proof_text
 from tui.metrics import registry, units
 from tui.metrics.buckets import SHOWN_NAMES, SHOWN_PERCENTILES
 from tui.metrics.facts import FactsTogether, compare
@@ -125,7 +125,7 @@ def _bottleneck(step: StepRecord) -> list[str]:
     if step.bottleneck is None:
         why = unjudged_text(step)
         return _wrapped("bottleneck", why) if why else []
-    lines = _wrapped("limited by", worded(step.bottleneck.text))
+    lines = _wrapped("limited by", bottleneck_text(step.bottleneck))
     return lines + (
         _wrapped("  counter-experiment", proof_text(step.bottleneck.proof))
         if step.bottleneck.proof is not None

@@ -266,7 +266,7 @@ LIMITS: tuple[Lie, ...] = (
         bottleneck="storage",
         noise="alone",
         runtime_s=6,
-        sabotage=remote.slow_server,
+        sabotage=remote.server_after(3, slots=2),
     ),
     Lie(
         "limit: the server's CPU",

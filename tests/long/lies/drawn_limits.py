@@ -56,10 +56,12 @@ def control_group(rng: Random) -> Lie:
 
 
 def storage(rng: Random) -> Lie:
-    """Storage that takes its time with each of many I/Os."""
-    load = f"{SERVED}, bs: {rng.choice(('4k', '8k'))}, iodepth: {rng.choice((8, 12, 16))}"
+    """Storage with more I/Os in flight than it serves at a time."""
+    slots = rng.randint(1, 4)
+    depth = max(8, slots * rng.choice((2, 3, 4)))
+    load = f"{SERVED}, bs: {rng.choice(('4k', '8k'))}, iodepth: {depth}"
     return Lie("limit: storage", load, bottleneck="storage", noise="alone", runtime_s=7,
-               sabotage=remote.server_after(rng.choice((10, 15, 20, 30))))  # fmt: skip
+               sabotage=remote.server_after(rng.choice((2, 3, 5)), slots))  # fmt: skip
 
 
 def server_cpu(rng: Random) -> Lie:

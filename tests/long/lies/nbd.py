@@ -1,5 +1,5 @@
-"""`python -m tests.long.lies.nbd ADDRESS DELAY_MS BURN_US NAME`: serve zeros by NBD, answered late
-or at a CPU cost.
+"""`python -m tests.long.lies.nbd ADDRESS DELAY_MS BURN_US SLOTS NAME`: serve zeros by NBD, answered
+late, SLOTS requests at a time, or at a CPU cost.
 
 Prints its port; a line on stdin is another delay. Protocol: fixed newstyle, simple replies, as the
 NBD project's proto.md has it."""
@@ -21,12 +21,13 @@ FLAGS = 1 | 4 | 256  # has flags, takes flushes, many connections
 
 
 class Server:
-    """Answers each request `delay_s` later, or after computing for `burn_s`: then one after the
-    other.
+    """Answers each request after `delay_s`, at most `slots` of them at a time, or after computing
+    for `burn_s`: then one after the other.
     """
 
-    def __init__(self, delay_s: float, burn_s: float) -> None:
+    def __init__(self, delay_s: float, burn_s: float, slots: int = 1000) -> None:
         self.delay_s, self.burn_s = delay_s, burn_s
+        self.free = asyncio.Semaphore(slots)
         self.written: dict[int, int] = {}  # bytes by offset
         self.answers: set[asyncio.Task[None]] = set()
 
@@ -86,14 +87,15 @@ class Server:
             task.add_done_callback(self.answers.discard)
 
     async def _later(self, writer: asyncio.StreamWriter, answer: bytes) -> None:
-        await asyncio.sleep(self.delay_s)
+        async with self.free:
+            await asyncio.sleep(self.delay_s)
         writer.write(answer)
         await writer.drain()
 
 
-async def main(address: str, delay_ms: str, burn_us: str, _: str) -> None:
+async def main(address: str, delay_ms: str, burn_us: str, slots: str, _: str) -> None:
     """Serve until killed."""
-    server = Server(float(delay_ms) / 1000, float(burn_us) / 1e6)
+    server = Server(float(delay_ms) / 1000, float(burn_us) / 1e6, int(slots))
     asyncio.get_running_loop().add_reader(sys.stdin, lambda: server.change(sys.stdin.readline()))
     listening = await asyncio.start_server(server.serve, address, 0)
     print(listening.sockets[0].getsockname()[1], flush=True)

@@ -29,18 +29,21 @@ TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
 SIOCETHTOOL, ETHTOOL_GSET, ETHTOOL_SSET = 0x8946, 1, 2
 SPEED_MBIT, MTU = 50, 9000
 RATE_KBIT = 50_000
+MANY = 1000  # requests at a time: all of them
 
 
 @contextmanager
-def server(address: str, delay_ms: float, burn_us: float, name: str = "nbd") -> Iterator[str]:
+def server(
+    address: str, delay_ms: float, burn_us: float, name: str = "nbd", slots: int = MANY
+) -> Iterator[str]:
     """Yield the options of a load on a storage server."""
-    with serving(address, delay_ms, burn_us, name) as (_, options):
+    with serving(address, delay_ms, burn_us, name, slots) as (_, options):
         yield options
 
 
 @contextmanager
 def serving(
-    address: str, delay_ms: float, burn_us: float, name: str
+    address: str, delay_ms: float, burn_us: float, name: str, slots: int = MANY
 ) -> Iterator[tuple[IO[str], str]]:
     """Yield what takes another delay of a storage server, and the options of a load on it."""
     command = [
@@ -50,6 +53,7 @@ def serving(
         address,
         str(delay_ms),
         str(burn_us),
+        str(slots),
         name,
     ]
     process = subprocess.Popen(
@@ -63,12 +67,12 @@ def serving(
         process.communicate()
 
 
-def server_after(delay_ms: float) -> Sabotage:
-    """Storage that answers after so long, whatever the client does."""
+def server_after(delay_ms: float, slots: int = MANY) -> Sabotage:
+    """Storage that answers after so long, at most `slots` requests at a time."""
 
     @contextmanager
     def sabotage(_: Place) -> Iterator[Setting]:
-        with server("127.0.0.1", delay_ms, 0) as options:
+        with server("127.0.0.1", delay_ms, 0, slots=slots) as options:
             yield Setting(options=options)
 
     return sabotage

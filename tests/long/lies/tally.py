@@ -7,6 +7,7 @@ from __future__ import annotations
 import datetime
 import os
 import platform
+import subprocess
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -96,6 +97,13 @@ def sections(
     }
 
 
+def code() -> str:
+    """Return the commit of the code that is measured, with `-dirty` if files differ from it."""
+    command = ["git", "describe", "--always", "--dirty"]
+    done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True)
+    return done.stdout.strip() or "no checkout"
+
+
 def conditions(outcome: Outcome, doctored: Sequence[JudgedCase], at: Conditions) -> list[Row]:
     """Return when and where, and how many of everything."""
     runs = [each for played in outcome.values() for each in played]
@@ -116,6 +124,7 @@ def conditions(outcome: Outcome, doctored: Sequence[JudgedCase], at: Conditions)
             f"{os.cpu_count()} cores ({model}), Linux {platform.release().split('-')[0]}; load"
             f" {at.load:.1f}"
         ),
+        "code": code(),
         "runs": f"{len(runs)} runs, {len(doctored)} doctored results",
         "CPU used by other processes": (
             f"{used}, in the worst second of each run; above {BUSY:.0%} in {busy} of the {of} runs "

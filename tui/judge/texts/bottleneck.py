@@ -8,7 +8,7 @@ from tui.judge.texts.observed import LEFT, limit_text
 from tui.metrics import units
 from tui.text.form import Text
 
-NO_OTHER = "storage (no client-side bottleneck found)"
+NO_OTHER = "storage or queue depth (no client-side bottleneck found)"
 
 
 def offered(rates: Sequence[tuple[str, str, float]]) -> str:
@@ -22,7 +22,7 @@ def offered(rates: Sequence[tuple[str, str, float]]) -> str:
 
 def group(group: str, percent: float, processes: float, stolen: bool) -> str:
     """Return how much CPU the processes of a group on a server use."""
-    each = "its only process" if processes == 1 else f"each of {processes:.0f} processes"
+    each = "its only process" if processes == 1 else f"each of {processes:.0f} processes on average"
     return f"{group} uses {percent:.0f} % of a core in {each}{LEFT if stolen else ''}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui.metrics import units
-from tui.model.search import FIGURES, OUTCOMES, SAID, Figure, Prediction
+from tui.model.search import FIGURES, OUTCOMES, SAID, Change, Figure, Outcome, Prediction
 from tui.text.form import Text
 
 if TYPE_CHECKING:
@@ -34,6 +34,13 @@ def result(proof: ProofRecord, predicted: str, why: str) -> str:
     said = f"{SAID[proof.change]} gave {gave(proof)}; predicted {predicted}"
     return f"{OUTCOMES[proof.outcome]}: {said}{f'; {why}' if why else ''}"
 
+
+MORE_IN_FLIGHT: tuple[Change, ...] = ("twice-in-flight", "twice-workers")
+# what limits a load for which no other bottleneck was found, by the outcome of more I/Os in flight
+IN_FLIGHT: dict[Outcome, str] = {
+    "agreed": "storage (more I/Os in flight gave no more)",
+    "disagreed": "queue depth (more I/Os in flight gave more)",
+}
 
 PROOF: dict[str, Text] = {
     "predicted": lambda figure, least, most: Prediction(figure, least, most).text,

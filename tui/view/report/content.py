@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tui.analysis.criteria import criteria_of, judge
 from tui.judge.catalogue import BY_ID
 from tui.judge.severity import by_weight
-from tui.judge.wording import message_of, proof_text, reasons_of, step_reasons_of, worded
+from tui.judge.wording import bottleneck_text, message_of, proof_text, reasons_of, step_reasons_of
 from tui.metrics import units
 from tui.metrics.facts import compare
 from tui.metrics.units import plural
@@ -461,7 +461,7 @@ def _bottleneck(record: RunRecord, steps: Sequence[StepRecord]) -> Iterator[Bloc
         if step.bottleneck is None:
             continue
         name = name_of(record, step)
-        yield Paragraph(f"{f'{name}: ' if name else ''}{worded(step.bottleneck.text)}")
+        yield Paragraph(f"{f'{name}: ' if name else ''}{bottleneck_text(step.bottleneck)}")
         if step.bottleneck.proof is not None:
             yield Paragraph(f"Counter-experiment: {proof_text(step.bottleneck.proof)}")
     if record.proves is not None:

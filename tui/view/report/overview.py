@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tui.judge.severity import by_weight
-from tui.judge.wording import message_of, worded
+from tui.judge.wording import bottleneck_text, message_of
 from tui.metrics import units
 from tui.metrics.registry import METRICS, in_order, meaning
 from tui.metrics.units import plural
@@ -178,7 +178,7 @@ def _facts(record: RunRecord, view: PublishedView | None) -> Iterator[tuple[str,
     )
     yield "when", [f"{began}{' UTC' if record.created_utc else ''}, {took}"]
     bottlenecks = (step.bottleneck for step in detailed_steps(record))
-    yield "limited by", [worded(each.text) for each in bottlenecks if each is not None][:2]
+    yield "limited by", [bottleneck_text(each) for each in bottlenecks if each is not None][:2]
     yield "repeated", list(filter(None, (repeated_text(record),)))
     yield "published", list(_published(view))
 
