@@ -68,9 +68,9 @@ async def test_what_was_shown_is_below_the_bottleneck(maker: RunMaker) -> None:
     async with stage(maker, step="result") as (app, _):
         page = " ".join(app.text_of("#result-page").split())
         assert (
-            "limited by concurrency: one at a time ! counter-experiment disagreed: twice as many"
-            in page
-        )
+            "limited by concurrency: one at a time: refuted by the counter-experiment"
+            " ! counter-experiment disagreed: twice as many"
+        ) in page
 
 
 @pytest.mark.parametrize("size", [SMALL, WIDE])

@@ -56,7 +56,7 @@ def test_what_a_control_group_allows_is_a_limit_of_the_clients_device(
 def test_without_a_limit_on_the_clients_it_is_the_storage_as_far_as_they_can_tell() -> None:
     at = looked(cpu_busy=10.0)
     at.plan.steps[0].jobs = [JobLoad("r", ("read",), held=64, direct=True)]
-    assert limit(at) == ("storage", "storage or queue depth (no client-side bottleneck found)")
+    assert limit(at) == ("storage", "storage or queue depth (no client limit found)")
 
 
 def test_a_rate_that_was_reached_is_the_bottleneck() -> None:

@@ -224,7 +224,7 @@ def test_a_link_of_unknown_speed_is_not_called_free() -> None:
     with pytest.raises(UnknownError, match="link-speed"):
         found("network", at)
     at.plan.steps[0].jobs = [JobLoad("r", ("read",), held=64, direct=True)]
-    assert limit(at)[1].endswith("(no client-side bottleneck found); link speeds are unknown")
+    assert limit(at)[1].endswith("(no client limit found); link speeds are unknown")
 
 
 def test_traffic_beside_the_load_is_not_judged() -> None:

@@ -208,7 +208,7 @@ def client_limit(
     known: list[Run] = (
         []
         if bottleneck is None
-        else [("✓ ", GOOD), ("no client-side bottleneck found", GOOD), (": ", TEXT)]
+        else [("✓ ", GOOD), ("no client limit found", GOOD), (": ", TEXT)]
     )
     return [*known, (f"busiest {', '.join(each.text for each in busiest)}", TEXT)]
 

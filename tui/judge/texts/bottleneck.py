@@ -8,7 +8,7 @@ from tui.judge.texts.observed import LEFT, limit_text
 from tui.metrics import units
 from tui.text.form import Text
 
-NO_OTHER = "storage or queue depth (no client-side bottleneck found)"
+NO_OTHER = "storage or queue depth (no client limit found)"
 
 
 def offered(rates: Sequence[tuple[str, str, float]]) -> str:
