@@ -69,6 +69,10 @@ SPAN = re.compile(r"\b(?:(\d+) h )?(\d+) min(?: (\d+) s)?\b")  # 2 min 3 s
 GROWING = ("search.not_tried", "search.answer.not_tried")
 # texts that were replaced by others with figures, by their path
 FORMER_TEXTS = {"search.answer.hold": "not requested"}
+# how messages of imports began, and how they begin now
+FORMER_BEGINNINGS = {
+    "only known as printed, with few digits: ": "rounded in the output, to few digits: "
+}
 
 
 def differences(
@@ -114,9 +118,16 @@ def _same(one: Any, other: Any) -> bool:
 
 def _reads_as(kept: Any, derived: Any) -> bool:
     """Return whether a text that an older version saved with control characters displays like the
-    derived one.
+    derived one, or differs only in how such texts began.
     """
-    return isinstance(kept, str) and derived in (printable(kept), printable_lines(kept))
+    if not isinstance(kept, str):
+        return False
+    now = [
+        f"{new}{kept.removeprefix(old)}"
+        for old, new in FORMER_BEGINNINGS.items()
+        if kept.startswith(old)
+    ]
+    return derived in (printable(kept), printable_lines(kept), *now)
 
 
 def _is_reworded(path: str, kept: Any, derived: Any) -> bool:
