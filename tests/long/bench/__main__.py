@@ -23,6 +23,7 @@ BENCHES = (
     "large_run",
     "long_list",
     "same_pairs",
+    "same_searches",
     "ab_budget",
     *REPORTED,
     "real_limit",
