@@ -175,6 +175,7 @@ def test_busy_cpus_are_the_bottleneck_of_a_load_that_wants_them(
     wants = used + waited > 50 * workers or used > 50 * cpus
     assert (limit(at)[0] == "client-cpu") == wants
     assert said("client-cpu", at), "busy CPUs are reported either way"
+    assert "no client limit" not in limit(at)[1], "beside that finding"
 
 
 def test_busy_cpus_are_the_bottleneck_where_nobody_knows_whether_the_load_waits_for_them() -> None:

@@ -11,6 +11,7 @@ from tui.judge.load import is_reached, occupied, offered_rates
 from tui.judge.observed import (
     carries_load,
     clients_of,
+    cpu_bound_hosts,
     full_link,
     held_by_cpu,
     is_left,
@@ -60,6 +61,11 @@ def bottleneck_of(at: StepEvidence) -> BottleneckRecord | None:
 
 
 def _no_other(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> Clause:
+    """Return what is known against other bottlenecks: CPUs come before unknown link speeds."""
+    if held := sum(held_by_cpu(at, host) is not None for host in hosts):
+        return clause("no-other-but-some-cpus", held=held, of=len(hosts))
+    if cpu_bound_hosts(at):
+        return clause("no-other-but-busy-cpus")
     blind = any(carries_load(at, host) and not is_sized(at, host) for host in hosts)
     return clause("no-other-but-links-unknown" if blind else "no-other")
 

@@ -8,7 +8,8 @@ from tui.judge.texts.observed import LEFT, limit_text
 from tui.metrics import units
 from tui.text.form import Text
 
-NO_OTHER = "storage or queue depth (no client limit found)"
+DEFAULT = "storage or queue depth"
+NO_OTHER = f"{DEFAULT} (no client limit found)"
 
 
 def offered(rates: Sequence[tuple[str, str, float]]) -> str:
@@ -35,6 +36,8 @@ def latency_bound(held: int, of_objects: bool) -> str:
 BOTTLENECK: dict[str, Text] = {
     "no-other": NO_OTHER,
     "no-other-but-links-unknown": f"{NO_OTHER}; link speeds are unknown",
+    "no-other-but-some-cpus": f"{DEFAULT} (client CPU on {{held}} of {{of}} hosts)",
+    "no-other-but-busy-cpus": f"{DEFAULT} (client CPUs are busy, mostly with other work)",
     "offered-rate": offered,
     "own-pauses": (
         "the load itself: its workers spend {share:share} of the time in think time, the rest in"
