@@ -199,7 +199,7 @@ def command_columns(can_go: Callable[[str], bool]) -> tuple[Column[Action], ...]
 
     def does(action: Action) -> Run:
         why = why_useless(action, can_go)
-        return (f"{action.help} ({why})", LABEL) if why else (action.help, TEXT)
+        return (f"{action.help.partition(':')[0]} ({why})", LABEL) if why else (action.help, TEXT)
 
     return (
         Column("what it does", does, least=20),

@@ -42,7 +42,6 @@ RESOLVE_AFTER_S = 0.7  # until then the app imports what the next screens need
 EMPTY = "No hosts yet: press n to add one, or tick 'local' to measure this machine"
 NO_MATCH = "Nothing matches the filter: Esc clears it"
 READING = "reading the inventory and ssh config"
-FIRST_LINES = 3  # about the host, above what to do first
 CHROME_LINES, LEAST_DETAILS = 2, 7
 SHARE, FOCUS_SHARE = 0.3, 0.6  # of the lines, for the details
 # of the terminal: columns from which the details are next to a list longer than this share of lines
@@ -419,10 +418,8 @@ def detail_lines(
         text = NO_MATCH if host_list.hosts else EMPTY if host_list.was_read else READING
         return indented([(text, LABEL)], width, 0)
     if not host_list.has_others:
-        return [
-            *host_lines(host, host_list, width),
-            *first_lines(width, room - FIRST_LINES),
-        ]
+        about = host_lines(host, host_list, width)
+        return [*about, *first_lines(width, room - len(about))]
     lines, ticked = host_lines(host, host_list, width), ticked_lines(host_list, width)
     fits = broad or not host_list.facts(host) or len(lines) + len(ticked) <= room
     shown = ticked if fits else []

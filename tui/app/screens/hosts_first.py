@@ -48,8 +48,9 @@ def first_lines(width: int, room: int) -> list[Line]:
     for brief in (False, True):
         presets = [Line(), *preset_lines(width, brief=brief)]
         if len(lines) + len(presets) <= room:
-            return [*lines, *presets]
-    return lines
+            lines += presets
+            break
+    return [Line(), *lines] if len(lines) < room else lines
 
 
 @cache
