@@ -26,6 +26,7 @@ from tui.engine.plan.search import SearchChoice
 from tui.engine.run.run import execute
 from tui.journal.rundir import is_running
 from tui.model.operands import clause
+from tui.text.run_texts import run_text
 
 pytestmark = pytest.mark.e2e
 
@@ -105,9 +106,8 @@ def test_a_search_whose_engine_is_killed_keeps_its_points_and_continues(
     assert recovered.returncode == 4, recovered.stderr
     record = record_of(run_dir)
     assert record["state"] == "partial"
-    assert (
-        "1 of at most 2 points measured" in record["reason"] and "runs resume" in record["reason"]
-    )
+    missing = clause("points-missing", measured=1, planned=2, run_id=run_dir.name)
+    assert record["reason"] == clause("engine-died", why=missing)
     (point,) = record["search"]["points"]
     assert (point["verdict"], point["seconds"]) == ("meets", pytest.approx(2.0, abs=0.3))
     assert record["search"]["answer"]["state"] == "unfinished"
@@ -180,7 +180,7 @@ async def test_a_search_ends_with_a_clear_word_when_a_host_is_lost(
             lab.host(lost).start()
             await asyncio.to_thread(forget_on_hosts, run.ctx.run_id)  # it was never back
     assert (end.state, end.exit_code) == ("partial", 4)
-    assert lost in end.reason and "runs resume" in end.reason
+    assert lost in run_text(end.reason) and "runs resume" in run_text(end.reason)
     points: list[dict[str, Any]] = [each["point"] for each in run.events("point_decided")]
     assert points[0]["verdict"] == "meets", "what was measured before is lost"
 
@@ -196,7 +196,8 @@ def test_a_curve_of_shares_of_full_load_that_ran_out_of_points_says_so_and_conti
     )
     assert done.returncode == 6, done.stderr
     record = record_of(last_run(home))
-    assert "all 2 points used; runs resume --points" in record["reason"]
+    assert record["reason"]["code"] == "search-unfinished"
+    assert record["reason"]["operands"]["option"] == "--points"
     (left,) = record["search"]["not_tried"]
     assert left["operands"]["shares"] and left["operands"]["why"] == clause("points-used", points=2)
     done = benchtui(home, "runs", "resume", "last", "--points", "5")

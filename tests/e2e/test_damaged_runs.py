@@ -15,6 +15,7 @@ from tests.e2e.test_recovery import begin, kill_engine, last_total, record_of
 from tests.lab import tmpfs
 from tests.lab.sshd import SshdLab
 from tests.patience import wait_until
+from tui.text.run_texts import run_text
 
 pytestmark = pytest.mark.e2e
 
@@ -99,5 +100,8 @@ def test_a_jump_host_whose_disk_fills_up_ends_the_load_in_order_and_collects_lat
     recovered = benchtui(small_home, "runs", "recover")
     assert recovered.returncode == 4, recovered.stderr
     record = record_of(run_dir)
-    assert (record["state"], "No space left on device" in record["reason"]) == ("partial", True)
+    assert (record["state"], "No space left on device" in run_text(record["reason"])) == (
+        "partial",
+        True,
+    )
     assert_collected(run_dir)

@@ -24,6 +24,7 @@ from tests.lab.disks import SIZE, loop_device
 from tests.lab.sshd import SshdLab
 from tests.long.lies import nbd
 from tests.patience import wait_until
+from tui.model.operands import clause
 
 pytestmark = pytest.mark.e2e
 
@@ -223,7 +224,7 @@ def test_a_fill_that_fails_ends_the_run_before_anything_is_measured(
     wait_for_the_end(run_dir)
     record = record_of(run_dir)
     assert (record["state"], states(record)) == ("failed", ["failed", *["missing"] * 6])
-    assert record["reason"].startswith("not filled on local; benchtui runs resume --failed")
+    assert record["reason"] == clause("not-filled", hosts=["local"], run_id=run_dir.name)
     resumed = benchtui(home, "runs", "resume", "--failed", run_dir.name)
     assert resumed.returncode == 0, resumed.stderr
     assert record_of(run_dir)["steps"][0]["attempt"] == 2
@@ -356,7 +357,7 @@ async def test_an_image_whose_fill_failed_on_one_of_two_hosts_is_filled_again(
         "failed",
         ["failed", "missing"],
     ), failed.stderr
-    assert record["reason"].startswith("not filled on h2; benchtui runs resume --failed")
+    assert record["reason"] == clause("not-filled", hosts=["h2"], run_id=run_dir.name)
     assert record["verdict"] is None, "only the fill was measured, on one host"
     again = await asyncio.to_thread(benchtui, home, "runs", "resume", run_dir.name)
     assert (again.returncode, record_of(run_dir)["reason"]) == (4, record["reason"]), again.stderr
@@ -455,8 +456,8 @@ async def test_an_image_that_was_left_half_filled_is_reported_and_filled_from_it
         "failed",
         ["failed", "missing"],
     )
-    advice = f"to fill again: benchtui runs resume --failed {run_dir.name} (u on Runs)"
-    assert record["reason"] == f"the engine died; not filled on local; {advice}"
+    unfilled = clause("not-filled", hosts=["local"], run_id=run_dir.name)
+    assert record["reason"] == clause("engine-died", why=unfilled)
     assert not record["precondition"]["fills"][0]["whole"] and len(image.written) < len(WHOLE)
     image.written.clear()
     image.let_go.set()

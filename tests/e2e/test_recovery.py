@@ -27,6 +27,7 @@ from tui.journal.rundir import load_plan
 from tui.library.build import build_record
 from tui.model.rundir import JOURNAL_FILE
 from tui.remote.connections import Connections
+from tui.text.run_texts import run_text
 
 pytestmark = pytest.mark.e2e
 
@@ -107,7 +108,9 @@ async def test_an_internal_error_on_one_host_does_not_affect_the_takeover_of_oth
     record = build_record(run_dir)
     told = {host.name: [problem.message for problem in host.problems] for host in record.hosts}
     assert "internal error: KeyError: 'offset'" in told["h1"][0] and told["h2"] == []
-    assert f"benchtui runs recover {run_dir.name}" in end.reason and "results of h1" in end.reason
+    assert f"benchtui runs recover {run_dir.name}" in run_text(
+        end.reason
+    ) and "results of h1" in run_text(end.reason)
     recovered = await asyncio.to_thread(benchtui, home, "runs", "recover", run_dir.name)
     assert recovered.returncode == 4, recovered.stderr
     results = record_of(run_dir)["steps"][0]["results"]["per_host"]

@@ -18,6 +18,7 @@ from tests.e2e.command import benchtui, environ_of, journal_has, marked_processe
 from tests.e2e.test_log_in import exit_code, terminal
 from tests.lab.sshd import SshdLab
 from tests.patience import PATIENCE_S, wait_until
+from tui.text.run_texts import run_text
 
 SECRET = 'wJalr-"XUtn\\FEMI'  # with what JSON escapes
 PROFILE = """\
@@ -163,7 +164,7 @@ def test_a_run_that_waits_for_it_can_be_stopped(lab: SshdLab, tmp_path: Path) ->
         wait_until(lambda: (run_dir / "run.json").exists(), "the record")
         screen.keys("Enter")
         assert exit_code(screen) == 4
-    assert json.loads((run_dir / "run.json").read_text())["reason"] == "stopped on request"
+    assert run_text(json.loads((run_dir / "run.json").read_text())["reason"]) == "stopped on request"
 
 
 @pytest.mark.e2e

@@ -18,6 +18,7 @@ from tests.lab.sshd import SshdLab
 from tui.engine.executors.load import stop_host
 from tui.engine.run.run import execute
 from tui.model.event import RunEnded
+from tui.model.operands import clause
 from tui.workloads.fio.reader import FioReader
 
 pytestmark = pytest.mark.e2e
@@ -154,7 +155,11 @@ async def test_a_fault_in_a_look_before_the_load_refuses_with_the_host_s_name(
     monkeypatch.setattr(preflight, "clock_event", failing)
     async with course(home, lab, "2s") as run:
         end = await execute(run.ctx)
-    assert (end.state, end.exit_code, end.reason) == ("failed", 3, "preflight refused: h2")
+    assert (end.state, end.exit_code, end.reason) == (
+        "failed",
+        3,
+        clause("preflight-refused", hosts=["h2"]),
+    )
     assert run.codes(FAULTY) == ["internal-error"]
     states = {name: run.events("host_state", name)[-1]["state"] for name in ("h1", FAULTY, "h3")}
     assert states == {"h1": "ready", FAULTY: "failed", "h3": "ready"}

@@ -16,6 +16,8 @@ from tui.engine.session.context import RunContext
 from tui.journal.writer import Journal
 from tui.model.address import HostAddress
 from tui.model.event import HostProblem, HostResult
+from tui.model.operands import clause
+from tui.text.run_texts import run_text
 
 HOSTS = ("h1", "h2")
 
@@ -58,7 +60,7 @@ def test_a_problem_on_a_host_makes_it_partial(tmp_path: Path) -> None:
         )
         assert (how_it_ended(ctx).state, how_it_ended(ctx).reason) == (
             "partial",
-            "1 problem on hosts",
+            clause("problems-on-hosts", problems=1),
         )
 
 
@@ -69,7 +71,7 @@ def test_a_run_that_was_ended_early_says_on_whose_request(
     with run(tmp_path, False, True) as ctx:
         ctx.request_stop(mode)
         assert how_it_ended(ctx).state == state
-        assert "on request" in how_it_ended(ctx).reason
+        assert "on request" in run_text(how_it_ended(ctx).reason)
 
 
 def test_a_stop_that_comes_when_all_is_measured_has_no_effect(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from tests.capacity.makers import Latency, capacity_search, queue, went
 from tui.engine.run.search import how_search_ended
 from tui.engine.session.context import RunContext
 from tui.model.search import HOSTS, Knob, Search
+from tui.text.run_texts import run_text
 
 CURVE = Search("curve", points=13)
 
@@ -51,4 +52,4 @@ def test_a_search_that_knows_and_one_that_does_not_end_with_codes_of_their_own(
     )
     found = how_search_ended(ctx)
     assert found[0] == code
-    assert found[1].startswith(reason) and bool(found[1]) == bool(reason)
+    assert run_text(found[1]).startswith(reason) and bool(found[1]) == bool(reason)

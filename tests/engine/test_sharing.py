@@ -127,7 +127,7 @@ async def test_one_file_is_told_made_and_counted_once(
             end = await execute(run.ctx)
         assert end.state == "complete", run.events("host_problem")
         record = build_record(run.ctx.run_dir)
-        (said,) = [message.text for message in record.messages if "the same file" in message.text]
+        (said,) = [str(message.text) for message in record.messages if "the same file" in message.text]
         assert said.startswith("h1, h2 write the same file")
         assert [finding.scope for finding in record.findings if finding.id == "shared-files"] == [
             {"hosts": "h1 h2"}

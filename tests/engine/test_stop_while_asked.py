@@ -22,6 +22,7 @@ from tui.model.address import HostAddress
 from tui.model.event import AnyEvent, RunEnded, StopRequested
 from tui.model.rundir import JOURNAL_FILE
 from tui.remote.connections import Connections
+from tui.text.run_texts import run_text
 
 PROFILE = """\
 profile: own/secret
@@ -83,4 +84,4 @@ def test_it_ends_without_an_answer(
         assert request(run_dir, {"verb": "stop", "by": "test"}) == {"ok": True}
         wait_until(lambda: not is_running(run_dir), "the end of the engine")
     *_, end = read_events(run_dir / JOURNAL_FILE)
-    assert isinstance(end, RunEnded) and end.reason == reason
+    assert isinstance(end, RunEnded) and run_text(end.reason) == reason

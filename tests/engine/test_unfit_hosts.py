@@ -12,6 +12,7 @@ import pytest
 from tests.lab.course import LOAD, course
 from tests.lab.sshd import SshdLab
 from tui.engine.run.run import execute
+from tui.model.operands import clause
 
 pytestmark = pytest.mark.e2e
 
@@ -37,7 +38,7 @@ async def test_an_engine_that_is_not_installed_is_refused_by_name(
     missing = an_engine_that_is_not_here()
     async with course(home, lab, "1s", hosts=2, profile=with_engine(tmp_path, missing)) as run:
         end = await execute(run.ctx)
-    assert (end.exit_code, end.reason) == (3, "preflight refused: h1, h2")
+    assert (end.exit_code, end.reason) == (3, clause("preflight-refused", hosts=["h1", "h2"]))
     assert run.codes("h1") == run.codes("h2") == ["fio-unfit"]
     (first, _) = run.events("host_problem")
     assert f"ioengine {missing}" in first["message"] and "not loadable" in first["message"]

@@ -17,6 +17,7 @@ from tests.lab.course import Course, course
 from tests.lab.sshd import SshdLab
 from tui.engine.run import preflight
 from tui.engine.run.run import execute
+from tui.model.operands import clause
 from tui.remote.agent import Agent, ClockOffset
 from tui.remote.connections import Connections
 from tui.remote.fan_out import agent_on
@@ -73,7 +74,11 @@ async def test_patience_that_is_over_refuses_with_who_holds_the_host(
 ) -> None:
     async with course(home, lab, "1s", hosts=2, wait_s=0.1) as run, in_use(lab, "h2") as other:
         end = await execute(run.ctx)
-    assert (end.state, end.exit_code, end.reason) == ("failed", 3, "in use by another run: h2")
+    assert (end.state, end.exit_code, end.reason) == (
+        "failed",
+        3,
+        clause("hosts-in-use", hosts=["h2"]),
+    )
     (problem,) = run.events("host_problem")
     assert (
         problem["code"] == "host-locked"

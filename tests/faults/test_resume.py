@@ -18,6 +18,7 @@ from tests.lab.proxy import ProxiedLab
 from tests.patience import PATIENCE_S
 from tui.engine.control import request
 from tui.model.event import HostResult, RunResumed, StopRequested, TelemetrySample
+from tui.text.run_texts import run_text
 
 pytestmark = pytest.mark.e2e
 
@@ -73,7 +74,9 @@ def test_a_host_that_is_gone_leaves_what_the_others_measured(
         pass
     record = run.finished()
     assert process.returncode == 3
-    assert record["state"] == "partial" and record["reason"].startswith("no connection to h2")
+    assert record["state"] == "partial" and run_text(record["reason"]).startswith(
+        "no connection to h2"
+    )
     assert sorted(record["steps"][0]["results"]["per_host"]) == ["h1", "h2"]
     assert problem_codes(record, "h1") == set()
     assert violations(run, record) == []
@@ -102,12 +105,14 @@ def test_what_an_unreachable_host_measured_is_collected_once_it_is_back(
     first, _ = recovered(run)
     seconds = sum(each.host == "h2" for each in run.of_type(TelemetrySample))
     again = f"results of h2 are incomplete; once reachable, collect the rest: benchtui runs recover {run.run_id}"
-    assert first["state"] == "partial" and again in first["reason"]
+    assert first["state"] == "partial" and again in run_text(first["reason"])
     still, _ = recovered(run)
-    assert again in still["reason"] and reads_of(still, "h2") == reads_of(first, "h2")
+    assert again in run_text(still["reason"]) and reads_of(still, "h2") == reads_of(first, "h2")
     proxied_lab.heal()
     record, _ = recovered(run)
-    assert record["state"] == "partial" and "not all was collected" not in record["reason"]
+    assert record["state"] == "partial" and "not all was collected" not in run_text(
+        record["reason"]
+    )
     assert next(each for each in run.of_type(HostResult) if each.host == "h2").final
     assert reads_of(record, "h2") > reads_of(first, "h2")
     assert reads_of(record, "h1") == reads_of(first, "h1")
@@ -133,7 +138,7 @@ def test_a_host_given_up_in_an_earlier_step_keeps_what_it_measured_until_that_is
     proxied_lab.heal()
     first = run.finished()
     assert reads_of(first, "h2", 1) > 0, "it took part in the next step"
-    assert "results of h2" in first["reason"]
+    assert "results of h2" in run_text(first["reason"])
     record, _ = recovered(run)
     assert reads_of(record, "h2") > reads_of(first, "h2")
     kept = [each["path"] for each in record["provenance"]["artefacts"]]

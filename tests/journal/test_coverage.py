@@ -7,14 +7,15 @@ import pytest
 from tests.record.test_record import valid
 from tests.record.test_timing import host_run
 from tests.samples.events import closed, compared, ended, load, result, run_of, started, weakening
-from tui.journal.clock import ended_badly, loss_text
+from tui.journal.clock import ended_badly
 from tui.journal.fold import fold
 from tui.journal.state import RunState
 from tui.library.build import build_record
 from tui.model.event import AnyEvent, HostProblem, HostState, StopRequested
 from tui.model.record import RunRecord
 from tui.record.headline import coverage_text
-from tui.text.names import told_in_range, told_of
+from tui.text.names import loss_text, told_in_range, told_of
+from tui.text.run_texts import run_text
 from tui.view.run_summary import summary_text
 
 HOSTS = tuple(f"h{number}" for number in range(1, 9))
@@ -80,7 +81,7 @@ def test_a_host_that_is_lost_is_missing_from_its_last_sample_on(tmp_path: Path) 
     assert [(part.of, part.missing) for part in step.coverage] == [(8, []), (8, ["h8"])]
     assert coverage_text(step.coverage) == "7 of 8 hosts after 132 s (without h8)"
     assert record.state == "partial"
-    assert coverage_text(step.coverage) in record.reason
+    assert coverage_text(step.coverage) in run_text(record.reason)
     aggregate = step.results.aggregate["read"]
     assert aggregate.hosts == list(HOSTS)
     assert aggregate.interval is not None

@@ -25,7 +25,7 @@ QUOTED = ("quote", "quotes")
 # what people typed, hosts and load generators printed, and errors
 DATA = (
     r"facts\..*|findings\.(scope\.hosts|operands\.quote)|hosts\.(facts\..*|detail|problems\.message)"
-    r"|messages\.text|notes\.text|reason|profile\..*|steps\.(cell|name|phases\.command|added_options\..*|errors\.message)"
+    r"|messages\.text|notes\.text|profile\..*|steps\.(cell|name|phases\.command|added_options\..*|errors\.message)"
     r"|provenance\..*|matrix\.cells\.key"
 )
 ALLOWED = re.compile(rf"({DATA})\Z")

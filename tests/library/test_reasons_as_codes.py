@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -11,12 +12,24 @@ from tests.library.test_findings_as_codes import OLD
 from tui.journal.fold import fold_all
 from tui.journal.reader import read_events
 from tui.journal.state import RunState
-from tui.library.load import load_record
+from tui.library.build import write_record
+from tui.library.load import load_record, record_json
 from tui.library.runs import RunStore
 from tui.library.verify import verify_run
+from tui.model.event import RunEnded, StepEnded, encode
+from tui.model.figure_record import CodedText
+from tui.model.operands import Clause, clause
 from tui.model.rundir import JOURNAL_FILE
 from tui.text.run_texts import run_text
 
+CODES: dict[str, Clause] = {
+    "not run, because my/a failed": clause("profiles-failed", profiles=["my/a"]),
+    "known to ±0.0 % after 3 repetitions": clause("known-well-enough", width=0.0, repetitions=3),
+    "1 problem on hosts": clause("problems-on-hosts", problems=1),
+    "preflight refused: local": clause("preflight-refused", hosts=["local"]),
+    "cut off": clause("cut-off"),
+    "stopped on request": clause("stopped-on-request"),
+}
 WITH_TEXTS = {
     "steps": ("1 problem on hosts", ["not run, because my/a failed", "known to ±0.0 % after 3 "]),
     "stopped": ("stopped on request", ["cut off"]),
@@ -40,4 +53,23 @@ def test_a_run_whose_reasons_are_texts_is_listed_shown_and_verified(
     (summary,) = RunStore(run_dir.parent).list()
     assert run_text(summary.reason) == reason
     # the sample is kept without the raw output
+    assert [each for each in verify_run(run_dir).differs if not each.startswith("raw/")] == []
+
+
+@pytest.mark.parametrize("name", WITH_TEXTS)
+def test_the_same_run_with_codes_says_the_same(name: str, tmp_path: Path) -> None:
+    reason, _ = WITH_TEXTS[name]
+    run_dir = tmp_path / "runs" / name
+    shutil.copytree(OLD.parent / f"{name}-as-texts", run_dir)
+    journal = run_dir / JOURNAL_FILE
+    events = [*read_events(journal)]
+    for event in events:
+        if isinstance(event, StepEnded | RunEnded) and event.reason:
+            event.reason = CODES[str(event.reason)]
+    journal.write_bytes(b"".join(map(encode, events)))
+    record = write_record(run_dir)
+    assert record.reason == CodedText.model_validate(CODES[reason])
+    assert json.loads(record_json(run_dir))["reason"] == reason
+    (summary,) = RunStore(run_dir.parent).list()
+    assert (summary.reason, summary.why) == (CODES[reason], reason)
     assert [each for each in verify_run(run_dir).differs if not each.startswith("raw/")] == []

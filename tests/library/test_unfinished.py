@@ -14,6 +14,7 @@ from tui.library.build import build_record, write_record
 from tui.library.summary import summarize
 from tui.library.unfinished import is_unfinished, unfinished_runs
 from tui.model.event import AnyEvent, FilesRemoved, encode
+from tui.model.figure_record import CodedText
 from tui.model.problem import BenchtuiError
 
 
@@ -103,7 +104,7 @@ def test_figures_without_any_result_are_not_called_nothing(tmp_path: Path) -> No
     journal.write_bytes(b"".join(lines))
     record = build_record(tmp_path / "mix")
     assert record.state == "partial"
-    assert record.reason.startswith("no host returned a result; figures come from the samples")
+    assert record.reason == CodedText(code="only-samples")
 
 
 def test_a_run_that_ended_without_a_record_gets_it_from_its_journal(

@@ -39,6 +39,7 @@ from tui.model.event import (
     decode,
     encode,
 )
+from tui.model.figure_record import CodedText
 from tui.model.plan import Headline, Plan
 from tui.model.problem import BenchtuiError
 from tui.model.record import RunRecord, run_json_schema
@@ -260,7 +261,7 @@ def test_a_journal_that_was_not_closed_is_partial_and_says_why(tmp_path: Path) -
     assert state_of(tmp_path, "mix", drop=(RunEnded,)) == "partial"
     record = load_record(tmp_path / "run")
     assert record.exit_code is None
-    assert "not closed" in record.reason
+    assert record.reason == CodedText(code="not-closed")
 
 
 def test_the_engine_can_make_the_state_worse_but_not_better(tmp_path: Path) -> None:

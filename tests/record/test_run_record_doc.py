@@ -74,7 +74,6 @@ def test_answers_are_the_figures_of_the_record(runs: Path) -> None:
     )
     document = json.loads((runs / "lost" / "run.json").read_text())
     assert "read bandwidth 333815349.645 bytes_per_s" in answers and ": h2 16890.473" in answers
-    assert "partial h2 was lost" in answers and "h2: measure: no connection to the end" in answers
     cluster = document["steps"][0]["series"]["columns"][0]
     assert f',1,"read",{cluster["iops"][0]},' in answers
 

@@ -121,7 +121,7 @@ def test_a_host_has_one_name_everywhere(source: ReportedRun) -> None:
     assert {column.host for column in record.steps[0].series.columns} == {None, "host-1", "host-2"}  # type: ignore[union-attr]
     assert record.findings[0].message == "host-1 60 %"
     assert record.messages[0].text == "host-1: target-1:/export/dir-1 is slow"
-    assert record.messages[2].text.startswith("host-1: address-")
+    assert str(record.messages[2].text).startswith("host-1: address-")
     assert record.hosts[0].facts["target_mount"] == "/mnt/dir-1"
 
 

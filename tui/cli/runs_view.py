@@ -82,6 +82,8 @@ def print_runs(args: argparse.Namespace, store: RunStore, summaries: Sequence[Ru
 
         for found in (each for summary in summaries for each in summary.findings):
             found.message = message_of(found)
+        for summary in summaries:
+            summary.reason = summary.why
         print(msgspec.json.format(msgspec.json.encode(summaries), indent=1).decode())
     elif summaries:
         print("\n".join(table(summaries)))

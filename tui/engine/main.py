@@ -21,11 +21,13 @@ from tui.engine.session.context import RunContext
 from tui.engine.session.host_session import secrets_of
 from tui.journal.rundir import load_plan, sole_engine
 from tui.model.event import Message, NoteAdded, RunEnded, RunStateName
+from tui.model.operands import clause
 from tui.model.paths import Paths
 from tui.model.plan import Plan
 from tui.model.rundir import JOURNAL_FILE, RECORD_FILE, SUMMARY_FILE
 from tui.model.signals import on_signal
 from tui.remote.fan_out import connections_of
+from tui.text.run_texts import run_text
 
 if TYPE_CHECKING:
     from tui.engine.session.history import History
@@ -82,7 +84,7 @@ def end_in_order(ctx: RunContext, reason: str) -> None:
     The hosts keep their spools for a recovery.
     """
     print(f"benchtui: {reason}", file=sys.stderr, flush=True)  # to engine.log
-    ctx.request_stop("stop", "the engine", f"cannot write to this machine's disk: {reason}")
+    ctx.request_stop("stop", "the engine", clause("cannot-write", quote=reason))
 
 
 def warn(ctx: RunContext, host: str | None, text: str) -> None:
@@ -131,13 +133,11 @@ async def _guarded(ctx: RunContext, work: Coroutine[None, None, RunEnded]) -> Ru
         return await work
     except Exception as error:
         traceback.print_exc()  # to engine.log
-        text = (
-            f"internal error: {type(error).__name__}: {error}; details in"
-            f" {ctx.run_dir / 'engine.log'}"
-        )
-        ctx.journal.append(Message(t=0.0, severity="error", text=text))
+        log, kind = str(ctx.run_dir / "engine.log"), type(error).__name__
+        why = clause("internal-error", error=kind, quote=str(error), log=log)
+        ctx.journal.append(Message(t=0.0, severity="error", text=run_text(why)))
         state: RunStateName = "partial" if ctx.measured_hosts else "failed"
-        return ctx.journal.append(RunEnded(t=0.0, state=state, exit_code=4, reason=text))
+        return ctx.journal.append(RunEnded(t=0.0, state=state, exit_code=4, reason=why))
     finally:
         ctx.journal.close()
 

@@ -31,10 +31,10 @@ from tui.engine.session.context import (
 from tui.engine.session.history import History, steps_beside
 from tui.engine.session.host_session import HostSession
 from tui.model.event import PhaseName, RunEnded, StepEnded, StepStarted, TaskStarted
+from tui.model.operands import clause
 from tui.model.plan import Step
 from tui.remote.agent import Agent
 from tui.remote.transport import HostError
-from tui.text.run_texts import run_text
 
 LOAD = re.compile(r"(?P<step>\d+)\.(?P<phase>measure|layout)(?:\.(?P<attempt>\d+))?")
 
@@ -257,17 +257,16 @@ def close_measured_steps(ctx: RunContext, history: History) -> None:
 
 def cut_short(ctx: RunContext, rest: list[Step]) -> RunEnded:
     """Return the closing event of a run whose later steps never started."""
-    reason = f"{len(rest)} of {len(ctx.plan.steps)} steps never started"
+    why = clause("never-started", left=len(rest), steps=len(ctx.plan.steps))
     if ctx.plan.search is not None:
-        planned = points_planned(ctx.plan.search)
-        reason = (
-            f"{len(ctx.search.points)} of at most {planned} points measured; to continue:"
-            f" benchtui runs resume {ctx.run_id}, or u on Runs"
+        why = clause(
+            "points-missing",
+            measured=len(ctx.search.points),
+            planned=points_planned(ctx.plan.search),
+            run_id=ctx.run_id,
         )
-    reason = run_text(not_filled(ctx, rest[0]) or reason)
-    return ended(
-        "partial" if ctx.measured_hosts else "failed", EXIT_PARTIAL, f"the engine died; {reason}"
-    )
+    why = clause("engine-died", why=not_filled(ctx, rest[0]) or why)
+    return ended("partial" if ctx.measured_hosts else "failed", EXIT_PARTIAL, why)
 
 
 async def _adopt_if_any(ctx: RunContext, history: History) -> set[int]:

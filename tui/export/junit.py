@@ -11,6 +11,7 @@ from tui.model.exporter import Exporter, ExportFile, ExportSource
 from tui.model.record import Finding, RunRecord
 from tui.record.headline import told_headline
 from tui.text.junit import Case, Suite, junit_xml
+from tui.text.run_texts import run_text
 
 
 def _files(source: ExportSource) -> Iterator[ExportFile]:
@@ -54,7 +55,7 @@ def _state(record: RunRecord) -> Case:
     return Case(
         "the run is complete",
         "passed" if good else "failed",
-        record.reason or record.state,
+        run_text(record.reason) or record.state,
         group="run",
     )
 

@@ -39,6 +39,7 @@ from tui.model.problem import BenchtuiError
 from tui.model.record import RunRecord
 from tui.model.rundir import JOURNAL_FILE
 from tui.record.headline import headline_texts
+from tui.text.run_texts import run_text
 
 PUBLISHED = (
     RunStarted,
@@ -191,7 +192,8 @@ def _document(moment: ExportSecond | Event | RunRecord) -> object:
             text, short = headline_texts(moment.headline, moment.search)
             headline = {**moment.headline.model_dump(), "text": text, "short": short}
         findings = [with_message(finding) for finding in moment.findings]
-        known = {"state": moment.state, "reason": moment.reason, "verdict": moment.verdict}
+        why = run_text(moment.reason)
+        known = {"state": moment.state, "reason": why, "verdict": moment.verdict}
         return {
             "type": "record",
             "run_id": moment.run_id,

@@ -11,6 +11,7 @@ from tui.library.load import load_record
 from tui.model.exporter import Exporter, ExportFile, ExportSource, load
 from tui.model.paths import to_write
 from tui.model.problem import BenchtuiError, Problem, UsageError
+from tui.text.run_texts import run_text
 
 
 def source_of(run_dir: Path) -> ExportSource:
@@ -25,7 +26,7 @@ def caveat_of(source: ExportSource) -> str:
     """Return a note that the exported run has not ended; empty if it has."""
     run = source.record
     return (
-        f"{run.run_id} is {run.reason}; exporting what was measured so far"
+        f"{run.run_id} is {run_text(run.reason)}; exporting what was measured so far"
         if run.state == "running"
         else ""
     )

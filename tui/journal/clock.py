@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Literal
 
 from msgspec import Struct
 
 from tui.model.event import HostClock, TaskEnded
-from tui.text.names import names_of
 
 # faster than all previous samples by this much: the host's clock was set forward
 STEP_S = 300.0
@@ -211,10 +210,3 @@ def ended_badly(event: TaskEnded) -> bool:
     return event.reason != "exit" or event.exit_code != 0
 
 
-def loss_text(left: int, total: int, from_s: float, missing: Sequence[str]) -> str:
-    """Return a loss as text: "7 of 8 hosts after 132 s (without h8)".
-
-    `from_s` counts from the start of the first host.
-    """
-    since = f"after {from_s:.0f} s" if from_s >= 0.5 else "from the start"
-    return f"{left} of {total} hosts {since} (without {names_of(missing)})"

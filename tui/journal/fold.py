@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tui.journal.clock import ended_badly, loss_text
+from tui.journal.clock import ended_badly
 from tui.journal.measurement import Measurement
 from tui.journal.progress import HostFiles
 from tui.journal.reader import JournalEvent, SampleStamp, Unreadable
@@ -43,6 +43,8 @@ from tui.model.event import (
     TaskStarted,
     TelemetrySample,
 )
+from tui.model.operands import clause
+from tui.text.names import loss_text
 
 # host states without load
 OVER: frozenset[str] = frozenset({"collecting", "done", "failed", "lost"})
@@ -100,7 +102,7 @@ def _request_stop(run: RunState, event: StopRequested) -> None:
     run.stop_reason = run.stop_reason or event.reason
     if not run.ended:
         run.state = "stopping"
-        run.reason = f"{event.mode} requested" + (f" by {event.by}" if event.by else "")
+        run.reason = clause("stop-requested", mode=event.mode, by=event.by)
 
 
 @HANDLERS.on(RunEnded)

@@ -37,6 +37,7 @@ from tui.model.event import (
     TaskStarted,
 )
 from tui.model.hostfacts import Fact
+from tui.model.operands import Clause
 from tui.model.plain_data import format_utc, parse_utc
 from tui.model.search import ProofResult
 from tui.text.names import NAMED, names_of
@@ -288,10 +289,10 @@ class RunState:
     started: RunStarted | None = None
     end: RunEnded | None = None
     state: StateName = "starting"
-    reason: str = ""
+    reason: Clause | str = ""
     # requested since the run began or was resumed
     stop_mode: Literal["stop", "abort"] | None = None
-    stop_reason: str = ""  # why the engine itself requested it
+    stop_reason: Clause | str = ""  # why the engine itself requested it
     t: float = 0.0
     phase: PhaseName | None = None
     phase_started_t: float = 0.0

@@ -24,6 +24,7 @@ from tui.metrics.units import plural
 from tui.model.operands import Clause, is_clause
 from tui.text.form import Text, text_by_code, worded_from
 from tui.text.names import names_of
+from tui.text.run_texts import RUN
 from tui.text.search_texts import SEARCH
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ TABLES = (
     PROOF,
     REASONS,
     SEARCH,
+    RUN,
 )
 TEXTS: Mapping[str, Text] = {code: text for table in TABLES for code, text in table.items()}
 

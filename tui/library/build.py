@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct
@@ -16,9 +17,10 @@ from tui.judge.check import RunEvidence, StepEvidence
 from tui.judge.proof import proof_record
 from tui.library.seal import was_judged_since
 from tui.library.summary import summary_of, write_summary
-from tui.metrics.units import plural
-from tui.model.event import ALLOCATION_ENDED, ONLY_SAMPLES, RunResumed
+from tui.model.event import ALLOCATION_ENDED, RunResumed
+from tui.model.figure_record import CodedText, coded
 from tui.model.host_record import HostRecord
+from tui.model.operands import Clause, clause, several
 from tui.model.plain_data import format_utc, parse_utc, plain
 from tui.model.plan import Plan, ProfileRef
 from tui.model.record import (
@@ -43,7 +45,7 @@ from tui.model.rundir import JOURNAL_FILE, RECORD_FILE
 from tui.model.search_record import SearchRecord
 from tui.model.step_record import ProofRecord, StepRecord
 from tui.record.cells import steps_in_error
-from tui.record.headline import coverage_text, run_headline
+from tui.record.headline import run_headline
 from tui.record.host_facts import facts_record
 from tui.record.sections import (
     attestation_records,
@@ -56,7 +58,6 @@ from tui.record.sections import (
 from tui.record.step import build_step, phase_record, rounded
 from tui.record.timeline import JournalData, read_journal
 
-UNFINISHED = "the journal was not closed: the engine ended early"
 NAMED_LOSSES = 3
 
 
@@ -142,7 +143,7 @@ def _measured_part(source: RecordSource, measured: MeasuredRun) -> RunRecord:
         ended_utc=None if source.running else run.utc_of(run.t),
         duration_s=rounded(run.t) if run.started is not None else None,
         state=state,
-        reason=reason_of(source, state, steps),
+        reason=coded(reason_of(source, state, steps)),
         exit_code=run.exit_code,
         profile=_profile(plan),
         target=plan.target,
@@ -247,9 +248,9 @@ def final_state(source: RecordSource, steps: list[StepRecord]) -> RecordState:
     return "complete" if clean else "partial"
 
 
-def incomplete(source: RecordSource) -> list[str]:
-    """Return what is missing compared with a complete run, one text per host and step."""
-    missing: list[str] = []
+def incomplete(source: RecordSource) -> list[Clause]:
+    """Return what is missing compared with a complete run, one for each host and step."""
+    missing: list[Clause] = []
     for step in source.plan.steps:
         seen = source.seen.state.at_step(step.index)
         point = source.seen.state.search.decided.get(step.index)
@@ -258,24 +259,45 @@ def incomplete(source: RecordSource) -> list[str]:
         for task in step.tasks:
             result = seen.results.get(task.host)
             if result is None:
-                missing.append(f"{task.host}: no result in step {step.name}")
-            elif not result.final or result.errors:
-                why = f"error {result.errors[0]}" if result.errors else "ended early"
-                missing.append(f"{task.host}: {why} in step {step.name}")
+                missing.append(clause("no-result", host=task.host, step=step.name))
+            elif result.errors:
+                errno = result.errors[0]
+                missing.append(
+                    clause("failed-result", host=task.host, step=step.name, errno=errno)
+                )
+            elif not result.final:
+                missing.append(clause("early-result", host=task.host, step=step.name))
     return missing
 
 
-def reason_of(source: RecordSource, state: RecordState, steps: list[StepRecord]) -> str:
+def reason_of(
+    source: RecordSource, state: RecordState, steps: list[StepRecord]
+) -> Clause | str:
     """Return the reason for the state, from the engine or from what is missing, plus the lost
     hosts.
     """
     lost = [step for step in steps if step.lost_hosts and not _cut_by_allocation(step)]
-    losses = [f"{step.name}: {coverage_text(step.coverage)}" for step in lost]
-    if len(steps) == 1:
-        losses = [coverage_text(step.coverage) for step in lost]
-    return "; ".join(
-        [part for part in (_reason_text(source, state), *losses[:NAMED_LOSSES]) if part]
-    )
+    losses = [
+        several(*losses_of(step))
+        if len(steps) == 1
+        else clause("in-step", step=step.name, why=several(*losses_of(step)))
+        for step in lost[:NAMED_LOSSES]
+    ]
+    return several(_without_losses(source, state), *losses)
+
+
+def losses_of(step: StepRecord) -> Iterator[Clause]:
+    """Yield the losses of hosts in a step, oldest first."""
+    covered = step.coverage
+    for part in covered:
+        if part.missing:
+            yield clause(
+                "hosts-left",
+                left=part.hosts,
+                total=part.of,
+                from_s=part.start_s - covered[0].start_s,
+                missing=part.missing,
+            )
 
 
 def _cut_by_allocation(step: StepRecord) -> bool:
@@ -284,42 +306,34 @@ def _cut_by_allocation(step: StepRecord) -> bool:
     return set(step.coverage[-1].missing) <= ended
 
 
-def _reason_text(source: RecordSource, state: RecordState) -> str:
+def _without_losses(source: RecordSource, state: RecordState) -> Clause | str:
     end = source.seen.state.end
     if source.running:
-        return running_text(source)
+        return _running(source)
     if end is None:
-        return UNFINISHED
+        return clause("not-closed")
     # the engine had no result, but the journal has figures
     if end.state == "failed" and state == "partial":
-        return ONLY_SAMPLES
+        return clause("only-samples")
     if end.reason or state == "complete":
         return end.reason
-    return "; ".join(incomplete(source)[:3]) or (
-        "nothing was measured" if state == "failed" else ""
-    )
+    found = several(*incomplete(source)[:3])
+    return found or (clause("no-figures") if state == "failed" else "")
 
 
-def running_text(source: RecordSource) -> str:
-    """Return the progress of a live run: ``running: 9 of 45 s``, ``running: step 2 of 5,
-    layout``.
-    """
+def _running(source: RecordSource) -> Clause:
+    """Return the progress of a live run."""
     plan, run = source.plan, source.seen.state
-    at = (
-        [f"step {run.step + 1} of {len(plan.steps)}"]
-        if run.step is not None and len(plan.steps) > 1
-        else []
-    )
     step = plan.steps[run.step] if run.step is not None and run.step < len(plan.steps) else None
-    if run.phase == "measure":
-        past_s = max(run.t - run.phase_started_t, 0.0)
-        asked = (
-            f" of {step.runtime_s:.0f}" if step is not None and step.runtime_s is not None else ""
-        )
-        at.append(f"{past_s:.0f}{asked} s")
-    elif run.phase:
-        at.append(run.phase)
-    return ": ".join(filter(None, ("running", ", ".join(at))))
+    measuring = run.phase == "measure"
+    return clause(
+        "in-progress",
+        phase=run.phase,
+        seconds=max(run.t - run.phase_started_t, 0.0) if measuring else None,
+        of_s=step.runtime_s if measuring and step is not None else None,
+        step=None if run.step is None else run.step + 1,
+        steps=len(plan.steps),
+    )
 
 
 def _resumed(run: RunState) -> list[ResumedRecord]:
@@ -382,10 +396,10 @@ def _messages(run: RunState) -> list[MessageRecord]:
         for each in run.messages.first
     ]
     if run.unreadable:
-        text = f"{plural(run.unreadable, 'unreadable journal line')} ignored"
+        text = CodedText(code="lines-unreadable", operands={"lines": run.unreadable})
         kept.append(MessageRecord(t_s=run.t, severity="warning", host=None, text=text))
     if run.messages.dropped:
-        text = f"{plural(run.messages.dropped, 'more message')} in the journal"
+        text = CodedText(code="messages-left", operands={"messages": run.messages.dropped})
         kept.append(MessageRecord(t_s=run.t, severity="info", host=None, text=text))
     return kept
 

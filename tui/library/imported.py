@@ -31,6 +31,7 @@ from tui.metrics.registry import MIXED, direction, metric_of_operation
 from tui.model.address import HostAddress
 from tui.model.bounded import read_file
 from tui.model.dense import listed
+from tui.model.figure_record import CodedText
 from tui.model.host_record import HostRecord
 from tui.model.plain import printable
 from tui.model.plain_data import format_utc, plain
@@ -60,7 +61,6 @@ from tui.workloads.reading import ImportBudget, budget, within
 LARGE_BLOCK = 64 * 1024  # for larger ones bandwidth is the headline
 YEAR_10000 = 253_402_300_800  # epoch seconds: later times are not valid dates
 NAMED = 8  # files named in the reason
-NO_ZONE = "times are from the hosts' clocks, interpreted as UTC; the clocks were not compared"
 Measured = Mapping[str, ImportedOutput]  # by host
 
 
@@ -141,10 +141,11 @@ def _utc(seconds: float | None) -> str | None:
     )
 
 
-def _reason(artefacts: Sequence[ArtefactRecord]) -> str:
+def _reason(artefacts: Sequence[ArtefactRecord]) -> CodedText:
     names = [Path(each.path).name for each in artefacts]
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED + 1 else ""
-    return f"imported from {', '.join(names[:NAMED] if more else names)}{more}"
+    more = len(names) - NAMED if len(names) > NAMED + 1 else 0
+    files = names[:NAMED] if more else names
+    return CodedText(code="imported", operands={"files": files, "more": more})
 
 
 def _messages(
@@ -158,14 +159,12 @@ def _messages(
         for each in dirs.values()
         for name in each.rounded
     }
-    notes = [("info", NO_ZONE)] if stamped else []
+    notes: list[tuple[str, CodedText | str]] = []
+    if stamped:
+        notes.append(("info", CodedText(code="clocks-as-utc")))
     if rounded:
-        notes.append(
-            (
-                "info",
-                f"rounded in the output, to few digits: {', '.join(sorted(rounded))}",
-            )
-        )
+        told = CodedText(code="few-digits", operands={"figures": sorted(rounded)})
+        notes.append(("info", told))
     notes += [("warning", caveat) for caveat in caveats]
     return [
         MessageRecord.model_validate({"t_s": 0.0, "severity": how, "text": text})
@@ -542,7 +541,8 @@ def _made_again(run_dir: Path, record: RunRecord, how: ImportRecord) -> tuple[in
             f"{record.run_id}: imported before 2026-11-29, with the figures of consecutive jobs"
             " (stonewall) added up; import the files again"
         )
-    caveats = [each.text for each in record.messages if each.severity == "warning"]
+    warnings = (each.text for each in record.messages if each.severity == "warning")
+    caveats = [text for text in warnings if isinstance(text, str)]
     outputs = sum(map(len, runs[0].measurements))
     return outputs, imported_record(runs[0].measurements, artefacts, None, caveats, how)
 

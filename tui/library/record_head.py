@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from tui.metrics.registry import MIXED, MetricName
 from tui.metrics.units import TAIL_SAMPLES
 from tui.model.check_names import check_name
+from tui.model.operands import Clause
 from tui.model.plain_data import MultiLine
 from tui.model.search import caveats_of
 
@@ -176,7 +177,7 @@ class RecordHead(Struct):
     checks: list[str] | None = None
     findings: list[FindingSummary] = field(default_factory=list)
     target: str | None = None
-    reason: str = ""
+    reason: Clause | str = ""
 
 
 def setup_of(record: RecordHead | RunRecord) -> str:

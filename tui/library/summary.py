@@ -29,6 +29,7 @@ from tui.library.record_head import (
 from tui.library.seal import was_judged_since
 from tui.model.bounded import MOST_SMALL_BYTES, NO_JSON, read_file
 from tui.model.check_names import check_name
+from tui.model.operands import Clause, clause
 from tui.model.plain_data import PlainDecoder
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.rundir import (
@@ -41,8 +42,10 @@ from tui.model.rundir import (
     SUMMARY_FILE,
     begun_utc,
 )
+from tui.text.run_texts import run_text
 
 if TYPE_CHECKING:
+    from tui.model.figure_record import CodedText
     from tui.model.record import RunRecord
 
 LONGEST_TITLE = 200
@@ -212,7 +215,7 @@ class RunSummary(Struct, gc=False):  # no cycles, and lists are long
     findings: list[FindingSummary] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)  # oldest first
     target: str = ""
-    reason: str = ""  # reason of its state
+    reason: Clause | str = ""  # reason of its state
     title: str = ""
     starred: bool = False
     owner: str = ""
@@ -222,6 +225,11 @@ class RunSummary(Struct, gc=False):  # no cycles, and lists are long
     caveats: list[str] = field(default_factory=list)  # of the result of a search: codes
     # digest of how it was measured; empty if unknown
     setup: str = ""
+
+    @property
+    def why(self) -> str:
+        """Reason of its state as text."""
+        return run_text(self.reason)
 
     @property
     def shown_verdict(self) -> Verdict | None:
@@ -426,7 +434,7 @@ def summary_of(record: RunRecord) -> RunSummary:
         ],
         notes=[note.text for note in record.notes],
         target=record.target or "",
-        reason=record.reason,
+        reason=_clause(record.reason),
         judged_since=record.judged_since,
         caveats=_caveats(
             record.search.model_dump(include={"answer", "scaling"}) if record.search else None
@@ -436,6 +444,10 @@ def summary_of(record: RunRecord) -> RunSummary:
     if headline is not None:
         add_figures(summary, figures_of(record.steps, headline))
     return summary
+
+
+def _clause(told: CodedText | str) -> Clause | str:
+    return told if isinstance(told, str) else clause(told.code, **told.operands)
 
 
 def _caveats(search: dict[str, Any] | None) -> list[str]:

@@ -522,10 +522,7 @@ class StopRequested(Event, tag="stop_requested"):
 
     mode: Literal["stop", "abort"]
     by: str = ""
-    reason: str = ""
-
-
-ONLY_SAMPLES = "no host returned a result; figures come from the samples received"
+    reason: Clause | str = ""  # text in older journals
 
 
 class RunEnded(Event, tag="run_ended"):
@@ -533,7 +530,7 @@ class RunEnded(Event, tag="run_ended"):
 
     state: RunStateName
     exit_code: int
-    reason: str = ""
+    reason: Clause | str = ""  # text in older journals
 
 
 AnyEvent = (

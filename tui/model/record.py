@@ -270,7 +270,9 @@ class MessageRecord(RecordPart):
     t_s: float = Field(description="time of the message, in seconds since created_utc")
     severity: Literal["info", "warning", "error"] = Field(description="severity")
     host: str | None = Field(None, description="host; null for the engine")
-    text: str = Field(description="message text")
+    text: CodedText | str = Field(
+        description="message text; a code if the record adds it to the messages of the run"
+    )
 
 
 class CommandRecord(RecordPart):
@@ -406,7 +408,7 @@ class RunRecord(RecordPart):
     state: RecordState = Field(
         description="complete: every host of every step has a final result without errors"
     )
-    reason: str = Field("", description="reason for the state, as text")
+    reason: CodedText | str = Field("", description="reason for the state")
     exit_code: int | None = Field(
         None, description="exit code of the run; null if the journal was never closed"
     )

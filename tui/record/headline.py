@@ -7,13 +7,13 @@ from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING
 
 from tui import workloads
-from tui.journal.clock import loss_text
 from tui.journal.progress import MetadataView, rank
 from tui.metrics import figures, units
 from tui.metrics.registry import METRICS, figure_text, metric_of_operation, rate_of_operation
 from tui.model.event import ONE_RANK, MetadataResult, OperationResult
 from tui.model.plan import Headline, Step
 from tui.text.form import worded_from
+from tui.text.names import loss_text
 
 if TYPE_CHECKING:
     from tui.metrics.registry import HeadlineFigure

@@ -21,6 +21,15 @@ def names_of(hosts: Sequence[str]) -> str:
     return f"{', '.join(hosts[:NAMED])} and {more} more"
 
 
+def loss_text(left: int, total: int, from_s: float, missing: Sequence[str]) -> str:
+    """Return a loss as text: "7 of 8 hosts after 132 s (without h8)".
+
+    `from_s` counts from the start of the first host.
+    """
+    since = f"after {from_s:.0f} s" if from_s >= 0.5 else "from the start"
+    return f"{left} of {total} hosts {since} (without {names_of(missing)})"
+
+
 def ranges_of(names: Sequence[str]) -> str:
     """Return host names as people give them to commands, numbered ones as ranges: ``weka-[01-08],
     nas``.

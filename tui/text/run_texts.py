@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from tui.metrics import units
 from tui.metrics.steady import SteadyWindow, window_text
 from tui.model.operands import Clause
 from tui.model.plain import some
 from tui.model.plan import Precondition
 from tui.model.search import Offer
 from tui.text.form import Text, worded_from
+from tui.text.names import loss_text
 from tui.text.points import offer_text
 from tui.text.search_texts import SEARCH
 
@@ -82,6 +84,28 @@ STEPS: dict[str, Text] = {
     "interrupted": "interrupted",
 }
 
+def _requested(mode: str, by: str) -> str:
+    return f"{mode} requested" + (f" by {by}" if by else "")
+
+
+def in_progress(
+    phase: str | None,
+    seconds: float | None,
+    of_s: float | None,
+    step: int | None,
+    steps: int,
+) -> str:
+    """Return the progress of a live run: ``running: 9 of 45 s``, ``running: step 2 of 5,
+    layout``.
+    """
+    at = [f"step {step} of {steps}"] if step is not None and steps > 1 else []
+    if seconds is not None:
+        at.append(f"{seconds:.0f}{'' if of_s is None else f' of {of_s:.0f}'} s")
+    elif phase:
+        at.append(phase)
+    return ": ".join(filter(None, ("running", ", ".join(at))))
+
+
 RUNS: dict[str, Text] = {
     "allocation-ended": "{quote}",
     "secret-missing": (
@@ -94,6 +118,47 @@ RUNS: dict[str, Text] = {
     ),
     "host-lost": "a host was lost",
     "stops-at-loss": "{why}; stopping the run (on_host_loss: stop)",
+    "stop-requested": _requested,
+    "stopped-on-request": "stopped on request",
+    "aborted-on-request": "aborted on request",
+    "cannot-write": "cannot write to this machine's disk: {quote}",
+    "internal-error": "internal error: {error}: {quote}; details in {log}",
+    # its end
+    "no-figures": "nothing was measured",
+    "only-samples": "no host returned a result; figures come from the samples received",
+    "problems-on-hosts": lambda problems: f"{units.plural(problems, 'problem')} on hosts",
+    "output-on-hosts": lambda hosts, run_id: (
+        f"results of {some(hosts)} are incomplete; once reachable, collect the rest: benchtui runs"
+        f" recover {run_id}"
+    ),
+    "engine-died": "the engine died; {why}",
+    "never-started": "{left} of {steps} steps never started",
+    "points-missing": (
+        "{measured} of at most {planned} points measured; to continue: benchtui runs resume"
+        " {run_id}, or u on Runs"
+    ),
+    # of a search
+    "limits-not-met": lambda limit: f"no measured load meets {limit or 'the limits'}",
+    "closed-loop-only": "full load meets the limits, but no offered load was measured",
+    "search-unfinished": (
+        "unfinished: {why}; to extend it: benchtui runs resume {option}, or u on Runs"
+    ),
+    # what the record adds
+    "in-progress": in_progress,
+    "imported": lambda files, more: (
+        f"imported from {', '.join(files)}{f' and {more} more' if more else ''}"
+    ),
+    "not-closed": "the journal was not closed: the engine ended early",
+    "no-result": "{host}: no result in step {step}",
+    "failed-result": "{host}: error {errno} in step {step}",
+    "early-result": "{host}: ended early in step {step}",
+    "hosts-left": loss_text,
+    "lines-unreadable": lambda lines: f"{units.plural(lines, 'unreadable journal line')} ignored",
+    "messages-left": lambda messages: f"{units.plural(messages, 'more message')} in the journal",
+    "clocks-as-utc": (
+        "times are from the hosts' clocks, interpreted as UTC; the clocks were not compared"
+    ),
+    "few-digits": "rounded in the output, to few digits: {figures:all}",
 }
 
 RUN = STEPS | RUNS

@@ -22,6 +22,7 @@ from tui.metrics.histogram import Histogram
 from tui.metrics.registry import MIXED, each_io_once
 from tui.model.host_tables import Content, rows
 from tui.record.headline import coverage_text, is_short, length_text
+from tui.text.run_texts import run_text
 from tui.view.host_links import speeds_of
 from tui.view.host_load import busiest_clients, fullest_texts
 from tui.view.objections import ObjectionEvidence, reason_code
@@ -393,7 +394,7 @@ def errors(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidenc
         text = "all hosts reported in every step, without errors"
         yield ObjectionEvidence("refutes", text, brief="all hosts reported, no errors")
     elif record.state not in ("imported", "baseline"):
-        yield ObjectionEvidence("partly", record.reason or f"the run is {record.state}")
+        yield ObjectionEvidence("partly", run_text(record.reason) or f"the run is {record.state}")
     problems = [
         f"{host.name}: {problem.message}" for host in record.hosts for problem in host.problems
     ]

@@ -25,6 +25,7 @@ from tui.record.headline import is_short, metadata_lines, metadata_notes, told_h
 from tui.record.host_facts import facts_together
 from tui.text.facts import Fold, common_lines, differing_lines, machine_lines
 from tui.text.objects import left_texts
+from tui.text.run_texts import run_text
 from tui.view.host_links import speeds_of
 from tui.view.host_load import load_lines
 from tui.view.plan import changed_text, title_text
@@ -90,11 +91,11 @@ def _top(record: RunRecord, *, running: bool) -> list[str]:
     # a search has its own
     lines += _bottleneck(step) if step is not None and record.search is None else []
     lines += _objections(record) if record.checks is not None and not running else []
-    how_far = record.reason if record.state == "running" else "running"
+    how_far = run_text(record.reason) if record.state == "running" else "running"
     state = (
         [f"state: {how_far}; figures so far"]
         if running
-        else _wrapped(f"state: {record.state}", record.reason)
+        else _wrapped(f"state: {record.state}", run_text(record.reason))
     )
     return [*lines, *state]
 

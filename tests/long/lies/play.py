@@ -27,6 +27,7 @@ from tests.patience import PATIENCE_S
 from tui.judge.wording import message_of
 from tui.library.build import build_record
 from tui.model.record import Finding
+from tui.text.run_texts import run_text
 
 PROFILE = """\
 profile: {tag}
@@ -281,7 +282,9 @@ def of_record(record: dict[str, Any]) -> Played:
     found = [Finding.model_validate(each) for each in record["findings"]]
     messages = [f"{each.id} {message_of(each)}" for each in found]
     bottleneck = (record["steps"][0].get("bottleneck") or {}).get("kind", "")
-    failed = record["reason"] if record["state"] == "failed" and not record["findings"] else ""
+    failed = (
+        run_text(record["reason"]) if record["state"] == "failed" and not record["findings"] else ""
+    )
     codes = [
         task.get("exit_code")
         for step in record["steps"]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tests.lab.faults_check import problem_codes, violations
 from tests.lab.faults_run import LiveRun
 from tui.model.event import Message
+from tui.text.run_texts import run_text
 
 if TYPE_CHECKING:
     from tests.long.soak.lab import SoakLab
@@ -87,7 +88,9 @@ def named_as_left(run: LiveRun) -> set[str]:
         for each in run.of_type(Message)
         if each.host and any(word in each.text for word in LEFT)
     }
-    reason = run.record()["reason"].partition("results of ")[2].partition(" are incomplete")[0]
+    reason = (
+        run_text(run.record()["reason"]).partition("results of ")[2].partition(" are incomplete")[0]
+    )
     return messages | {name.strip() for name in reason.split(",")}
 
 

@@ -28,6 +28,7 @@ from tui.record.progress import live_text as conditioning_text
 from tui.text.line import BAD, LABEL, TEXT, Line, Run
 from tui.text.names import some_of
 from tui.text.plot import TimeAxis
+from tui.text.run_texts import run_text
 from tui.view.live_end import ended_runs
 from tui.view.live_hosts import BROKEN
 from tui.view.plan_steps import step_names
@@ -359,7 +360,7 @@ def banner(
         gone: Run = ("no engine", BAD)
         return ending([gone], "Enter: result so far", [*advice, *problems], width)
     if state.ended:
-        reason = without_hosts(state) if says_all(state) else state.reason
+        reason = without_hosts(state) if says_all(state) else run_text(state.reason)
         remedy = remedies.of_state(state)
         if says_all(state):
             return refused_lines(reason, problems, remedy, width)
@@ -390,7 +391,7 @@ def without_hosts(state: RunState) -> str:
     hosts: dict[str, list[str]] = {}
     for problem in state.problems:
         hosts.setdefault(problem.message, []).append(problem.host)
-    reason = state.reason
+    reason = run_text(state.reason)
     for names in hosts.values():
         reason = reason.removesuffix(f": {', '.join(names)}")
     return reason

@@ -26,6 +26,7 @@ from tui.text.line import (
     width_of,
 )
 from tui.text.names import some_of
+from tui.text.run_texts import run_text
 from tui.view.step_notes import nothing_text, shared_problems
 
 FACT_CELLS = 9
@@ -48,7 +49,7 @@ def refused_lines(page: Page, width: int) -> list[Line]:
 
 def reason_text(page: Page) -> str:
     """Return that nothing was measured, and why, without the hosts that are listed below."""
-    reason = page.record.reason or ""
+    reason = run_text(page.record.reason)
     for each in shared_problems(page.record):
         reason = reason.removesuffix(f": {', '.join(each.hosts)}")
     return nothing_text(reason)

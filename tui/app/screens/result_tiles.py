@@ -29,6 +29,7 @@ from tui.record.headline import told_headline
 from tui.record.matrix import of_which
 from tui.text.digits import FigureTile, tile_lines
 from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, labelled
+from tui.text.run_texts import run_text
 from tui.text.search import caveats, headline_text
 from tui.view.step_notes import (
     measured_nothing,
@@ -404,7 +405,8 @@ def judgement(record: RunRecord) -> list[Run]:
     fine = record.verdict in ("valid", None) and not record.judged_since
     fine = fine and not caveats(record.search)
     words = {"complete": ("all hosts reported", "good" if fine else "warn")}
-    text, key = words.get(record.state, (record.reason or f"the run is {record.state}", "warn"))
+    why = run_text(record.reason) or f"the run is {record.state}"
+    text, key = words.get(record.state, (why, "warn"))
     if record.state == "failed" or record.verdict == "invalid":
         key = "bad"
     changed = thresholds_text(record) if record.verdict is not None else ""

@@ -480,7 +480,7 @@ def note_text(run: RunSummary) -> str:
 
     For a failed run, why it failed.
     """
-    why = run.reason if run.state == "failed" else ""
+    why = run.why if run.state == "failed" else ""
     return ", ".join(
         filter(None, (run.problem or why, run.owner and f"of {run.owner}", run.title, run.note))
     )

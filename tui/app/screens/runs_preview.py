@@ -373,7 +373,7 @@ def _judgement(run: RunSummary, width: int) -> Iterator[Line]:
         yield Line.of(*part)
     if run.judged_since:
         yield from indented([(NOT_AS_SEALED, WARN)], width, 0)
-    if why := run.problem or run.reason:
+    if why := run.problem or run.why:
         yield from indented([(why, WARN)], width, 0)
 
 

@@ -167,7 +167,7 @@ async def _reason_to_end(
                 ctx.given_up = clause("stops-at-loss", why=what)
                 ctx.say("warning", run_text(ctx.given_up))
                 if beside:
-                    ctx.request_stop("stop", reason=run_text(ctx.given_up))
+                    ctx.request_stop("stop", reason=ctx.given_up)
                 return
             if not waiting:
                 await asked

@@ -32,16 +32,13 @@ from tui.engine.session.history import History
 from tui.engine.session.host_session import HostSession
 from tui.journal.progress import plan_as_run
 from tui.journal.writer import Journal, Resume
-from tui.metrics.units import plural
-from tui.model.event import ONLY_SAMPLES, RunEnded, RunResumed, RunStarted, RunStateName
-from tui.model.operands import clause
-from tui.model.plain import some
+from tui.model.event import RunEnded, RunResumed, RunStarted, RunStateName
+from tui.model.operands import Clause, clause, several
 from tui.model.plan import Identities, Plan
 from tui.model.rundir import begun_utc
 from tui.remote.agent import AgentError
 from tui.remote.connections import Connections
 from tui.remote.transport import HostError
-from tui.text.run_texts import run_text
 
 LEAVE_S = 15.0
 
@@ -139,7 +136,7 @@ async def finish(ctx: RunContext, work: Awaitable[RunEnded]) -> RunEnded:
         end = ended(
             refused.state if not ctx.measured_hosts else "partial",
             refused.exit_code,
-            run_text(ended_allocations(ctx.sessions) or refused.reason),
+            ended_allocations(ctx.sessions) or refused.reason,
         )
     except RunStopped:
         end = how_it_ended(ctx)
@@ -153,11 +150,8 @@ def naming_held(ctx: RunContext, end: RunEnded) -> RunEnded:
     held = [session.name for session in ctx.sessions if session.holds and not session.gone]
     if not held:
         return end
-    advice = (
-        f"results of {some(held)} are incomplete; once reachable, collect the rest: benchtui runs"
-        f" recover {ctx.run_id}"
-    )
-    return replace(end, reason="; ".join(filter(None, (end.reason, advice))))
+    advice = clause("output-on-hosts", hosts=held, run_id=ctx.run_id)
+    return replace(end, reason=several(end.reason, advice))
 
 
 async def connect_all(ctx: RunContext) -> None:
@@ -259,7 +253,9 @@ def how_it_ended(ctx: RunContext) -> RunEnded:
     counted = [step for step in ctx.plan.steps if not step.warmup and step.index not in ctx.skipped]
     came_late = ctx.stop_mode == "stop" and all(map(ctx.is_whole, counted))
     if ctx.stop_mode is not None and not came_late:
-        asked = "stopped on request" if ctx.stop_mode == "stop" else "aborted on request"
+        asked = clause(
+            "stopped-on-request" if ctx.stop_mode == "stop" else "aborted-on-request"
+        )
         state: RunStateName = (
             "aborted" if ctx.stop_mode == "abort" else "partial" if ctx.measured_hosts else "failed"
         )
@@ -267,10 +263,10 @@ def how_it_ended(ctx: RunContext) -> RunEnded:
     if ctx.search.points:
         return search_ended(ctx)
     if not ctx.measured_hosts and ctx.sampled:
-        return ended("partial", EXIT_PARTIAL, ONLY_SAMPLES)
+        return ended("partial", EXIT_PARTIAL, clause("only-samples"))
     if not ctx.measured_hosts:
-        gone = ended_allocations(ctx.sessions)
-        return ended("failed", EXIT_PARTIAL, run_text(gone or "nothing was measured"))
+        why = ended_allocations(ctx.sessions) or clause("no-figures")
+        return ended("failed", EXIT_PARTIAL, why)
     if ctx.measured_hosts < sum(len(step.tasks) for step in counted) or ctx.journal.problems:
         return ended("partial", EXIT_PARTIAL, what_failed(ctx))
     return ended("complete", EXIT_COMPLETE, "")
@@ -285,19 +281,18 @@ def search_ended(ctx: RunContext) -> RunEnded:
 
     code, reason = how_search_ended(ctx)
     if ctx.journal.problems:
-        why = "; ".join(filter(None, (what_failed(ctx), reason)))
-        return ended("partial", EXIT_PARTIAL, why)
+        return ended("partial", EXIT_PARTIAL, several(what_failed(ctx), reason))
     return ended("complete", code, reason)
 
 
-def what_failed(ctx: RunContext) -> str:
+def what_failed(ctx: RunContext) -> Clause | str:
     """Return how allocations ended, else the number of problems on hosts; empty without any."""
     count = ctx.journal.problems
-    text = f"{plural(count, 'problem')} on hosts" if count else ""
-    return run_text(ended_allocations(ctx.sessions) or text)
+    told = clause("problems-on-hosts", problems=count) if count else ""
+    return ended_allocations(ctx.sessions) or told
 
 
-def ended(state: RunStateName, exit_code: int, reason: str) -> RunEnded:
+def ended(state: RunStateName, exit_code: int, reason: Clause | str) -> RunEnded:
     """Return the closing event with this state, exit code and reason."""
     return RunEnded(t=0.0, state=state, exit_code=exit_code, reason=reason)
 

@@ -23,7 +23,7 @@ from tui.engine.session.context import (
 from tui.journal.reader import read_events
 from tui.metrics.figures import over_hosts, total_rates
 from tui.model.event import HostResult, PointDecided, PointOffered, Sample, StepEnded, StepStarted
-from tui.model.operands import by_generator, clause
+from tui.model.operands import Clause, by_generator, clause
 from tui.model.plan import Step
 from tui.model.problem import UsageError
 from tui.model.rundir import JOURNAL_FILE
@@ -185,26 +185,22 @@ def _of_jobs(results: Sequence[HostResult]) -> dict[str, float]:
     }
 
 
-def how_search_ended(ctx: RunContext) -> tuple[int, str]:
+def how_search_ended(ctx: RunContext) -> tuple[int, Clause | str]:
     """Return the exit code of a search that was not stopped, and the reason if it is not 0."""
     search, points = _search(ctx), ctx.search.points
     over = next_offer(unbounded(search, points), points) is None
     if search.kind == "capacity":
         found = answer(search, points)
         if found.state == "never-met":
-            limit = search_text(found.binding) or "the limits"
-            return EXIT_NEVER_MET, f"no measured load meets {limit}"
+            return EXIT_NEVER_MET, clause("limits-not-met", limit=found.binding)
         over = found.state != "unfinished"
         if over and found.held_s is None:
-            return EXIT_UNFINISHED, search_text(found.hold)
+            return EXIT_UNFINISHED, found.hold or ""
         if found.state == "met-at-full-load" and has_rate(search):
             # a closed loop: it has no intended start, from which the limits would count
-            return EXIT_UNFINISHED, "full load meets the limits, but no offered load was measured"
+            return EXIT_UNFINISHED, clause("closed-loop-only")
     if over:
         return EXIT_COMPLETE, ""
     option = "--points" if len(points) >= search.points else "--within"
-    why = search_text(why_over(search, points))
-    return (
-        EXIT_UNFINISHED,
-        f"unfinished: {why}; to extend it: benchtui runs resume {option}, or u on Runs",
-    )
+    why = why_over(search, points)
+    return EXIT_UNFINISHED, clause("search-unfinished", why=why, option=option)

@@ -149,7 +149,7 @@ class RunContext:
     # monitored hosts that generate no load
     servers: list[HostSession] = field(default_factory=list)
     stop_mode: StopMode | None = None
-    stop_reason: str = ""  # the reason, if the engine decided it
+    stop_reason: Clause | str = ""  # the reason, if the engine decided it
     sampled: bool = False  # whether a dead engine had samples of a measurement
     stop_event: asyncio.Event = field(default_factory=asyncio.Event)
     abort_event: asyncio.Event = field(default_factory=asyncio.Event)  # an abort overrides a stop
@@ -231,7 +231,9 @@ class RunContext:
         """Report a message about the run as a whole to the user."""
         self.journal.append(Message(t=0.0, severity=severity, text=text))
 
-    def request_stop(self, mode: StopMode, by: str = "", reason: str = "") -> None:
+    def request_stop(
+        self, mode: StopMode, by: str = "", reason: Clause | str = ""
+    ) -> None:
         """Request the end of the run, and journal the request; abort overrides stop, a repeated
         request has no effect.
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tui.journal.clock import loss_text
 from tui.metrics import units
 from tui.text.form import Text
-from tui.text.names import names_of, told_of
+from tui.text.names import loss_text, names_of, told_of
 
 
 def unfair(

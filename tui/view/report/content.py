@@ -26,6 +26,7 @@ from tui.record.host_facts import facts_together
 from tui.text.facts import common_lines, differing_lines
 from tui.text.line import BAD, LABEL, WARN
 from tui.text.objects import left_texts
+from tui.text.run_texts import run_text
 from tui.view.document import (
     Block,
     Chart,
@@ -390,14 +391,14 @@ def _part(source: ReportedRun, place: str, name: str, *, drawn: bool) -> RunPart
 def _findings(record: RunRecord) -> Iterator[Block]:
     if record.state == "running":
         text = (
-            f"{record.reason.capitalize()}. The verdict follows when the run has ended;"
+            f"{run_text(record.reason).capitalize()}. The verdict follows when the run has ended;"
             " findings so far are below."
         )
         yield Paragraph(text, WARN)
     elif record.verdict is not None:
         yield Paragraph(checks_text(record))
     elif record.state == "failed":
-        yield Paragraph(f"Nothing was measured. {record.reason}".strip(), BAD)
+        yield Paragraph(f"Nothing was measured. {run_text(record.reason)}".strip(), BAD)
     else:
         yield Paragraph("This run was not checked.", WARN)
     yield from (_finding(record, each) for each in by_weight(record.findings))
@@ -426,7 +427,7 @@ def _findings(record: RunRecord) -> Iterator[Block]:
         yield DocumentTable(
             "Messages during the run",
             [DocumentColumn("host"), DocumentColumn("severity"), DocumentColumn("message")],
-            [[each.host or "", each.severity, each.text] for each in messages[:MESSAGES]],
+            [[each.host or "", each.severity, run_text(each.text)] for each in messages[:MESSAGES]],
             f"{plural(more, 'more message')} in run.json." if more > 0 else "",
         )
 

@@ -17,6 +17,7 @@ from tui.record.host_facts import facts_together
 from tui.record.matrix import of_which
 from tui.text.facts import common_lines
 from tui.text.line import BAD, GOOD, WARN
+from tui.text.run_texts import run_text
 from tui.text.search import caveats
 from tui.view.document import Card, Facts
 from tui.view.published import PublishedView
@@ -156,9 +157,10 @@ def verdict_reasons(record: RunRecord) -> Iterator[str]:
             "imported: figures as the load generator printed them; checks without data did not run"
         )
     elif record.state == "running":
-        yield f"{record.reason}; figures so far"
+        yield f"{run_text(record.reason)}; figures so far"
     elif record.state != "complete" or record.reason:
-        yield f"{record.state}: {record.reason}" if record.reason else record.state
+        why = run_text(record.reason)
+        yield f"{record.state}: {why}" if why else record.state
     checked = checks_text(record).removeprefix(VERDICTS.get(record.verdict or "", ""))
     yield from filter(None, (checked.lstrip(":, "),))
     worst = [each for each in by_weight(record.findings) if each.severity != "info"]
