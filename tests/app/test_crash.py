@@ -12,8 +12,10 @@ from textual.worker import WorkerFailed
 from tests.app.driver import opened, options
 from tui.app.dialogs.confirm import Confirm
 from tui.app.dialogs.export import ExportDialog, ExportFormat
+from tui.app.dialogs.forms import AddHost
 from tui.app.screens.runs import RunsScreen
 from tui.app.terminal.driver import crash_text, write_crash_log
+from tui.app.widgets.form import TextInput
 
 SECRET = "hunter2-very-secret"
 
@@ -86,6 +88,34 @@ async def test_a_dialog_that_closes_before_it_is_laid_out_is_no_crash(tmp_path: 
         await removed
         await user.sees("Hosts")
     assert user.app.crash_log is None and not user.app.return_code
+
+
+async def test_a_callback_for_a_dialog_that_has_gone_is_no_crash(tmp_path: Path) -> None:
+    """On a busy machine: Enter directly after the last letter, and the field adapts its height."""
+    async with opened(options(tmp_path)) as user:
+        dialog = AddHost(frozenset())
+        await user.app.push_screen(dialog)
+        await user.sees("names")
+        field = dialog.form.fields[0]
+
+        def show_whole() -> None:
+            field.query_one(TextInput)
+
+        removed = dialog.remove()
+        user.app.pop_screen()
+        await removed
+        user.app.screen._invoke_later(show_whole, field)
+        await user.press("question_mark")  # the screen that called back still takes keys
+        await user.sees("Keys")
+    assert user.app.crash_log is None and not user.app.return_code
+
+
+async def test_a_callback_for_a_widget_that_is_there_may_crash(tmp_path: Path) -> None:
+    with pytest.raises(NoMatches):
+        async with opened(options(tmp_path)) as user:
+            user.app.screen.call_after_refresh(lambda: user.app.screen.query_one("#nowhere"))
+            await user.press("down")
+    assert user.app.crash_log is not None
 
 
 async def test_a_dialog_that_is_answered_twice_answers_once(tmp_path: Path) -> None:

@@ -12,14 +12,12 @@ from pathlib import Path
 from typing import ClassVar
 
 from textual import events, on, work
-from textual._context import active_message_pump
 from textual.css.query import NoMatches
 from textual.driver import Driver
 from textual.geometry import Size
 from textual.message import Message
 from textual.screen import Screen
 from textual.scrollbar import ScrollBar
-from textual.widget import Widget
 from textual.worker import WorkerFailed
 
 from tui.app.frame.shell import RECENT, WITHOUT_RECORD, AppShell, Options
@@ -28,6 +26,7 @@ from tui.app.terminal import actions
 from tui.app.terminal.action import Action
 from tui.app.terminal.actions import BY_NAME
 from tui.app.terminal.driver import hung_up, write_crash_log
+from tui.app.terminal.leaving import is_leaving
 from tui.app.terminal.theme import THEMES, pick_theme
 from tui.model.problem import BenchtuiError
 from tui.model.signals import on_signal
@@ -340,12 +339,6 @@ class BenchtuiApp(AppShell):
         self._handle_exception(
             error if isinstance(error, Exception) else RuntimeError("unknown error")
         )
-
-
-def is_leaving() -> bool:
-    """Return whether the widget that handles the current message is being removed."""
-    node = active_message_pump.get(None)
-    return isinstance(node, Widget) and node._pruning
 
 
 def warm_up() -> None:

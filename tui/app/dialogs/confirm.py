@@ -15,12 +15,13 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Static
 
+from tui.app.terminal.leaving import CalmScreen
 from tui.app.widgets.form import TextInput
 
 Returned = TypeVar("Returned")
 
 
-class Dialog(ModalScreen[Returned]):
+class Dialog(CalmScreen, ModalScreen[Returned]):
     """The base of dialogs: derive, and put the content into a container of class `dialog`.
 
     The style sheet is loaded with the first dialog.

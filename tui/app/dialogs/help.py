@@ -19,6 +19,7 @@ from tui.app.dialogs.confirm import Dialog
 from tui.app.terminal import actions
 from tui.app.terminal.action import Action
 from tui.app.terminal.actions import BY_NAME, SCREENS
+from tui.app.terminal.leaving import CalmScreen
 from tui.app.widgets.form import TextInput
 from tui.app.widgets.lines import TextPane, Unit
 from tui.app.widgets.picklist import PickList
@@ -26,7 +27,7 @@ from tui.text.line import ACCENT, HEADING, LABEL, TEXT, Line, Run, beside, label
 from tui.text.table import Column
 
 
-class TooSmall(ModalScreen[None]):
+class TooSmall(CalmScreen, ModalScreen[None]):
     """A notice that covers everything until the terminal is large enough."""
 
     CSS_PATH = "too_small.tcss"

@@ -27,6 +27,7 @@ from tui.app.terminal import actions
 from tui.app.terminal.action import KEY_NAMES, Action, ScreenEntry, key_name
 from tui.app.terminal.actions import BY_NAME, IN_BAR
 from tui.app.terminal.driver import TightCompositor
+from tui.app.terminal.leaving import CalmScreen
 from tui.app.widgets.form import TextInput
 from tui.app.widgets.lines import ASCII, TextPane
 from tui.app.widgets.picklist import PickList
@@ -231,7 +232,7 @@ Leave = Callable[[], Awaitable[None] | None]
 """A function to call once there is no unsaved input."""
 
 
-class StepScreen(Screen[None]):
+class StepScreen(CalmScreen, Screen[None]):
     """A screen. Derive, set `SCOPE`, and yield the widgets of the body from `compose_body`.
 
     Bindings, footer and help come from the registry by `SCOPE`. Override `action_back` to leave
@@ -378,7 +379,7 @@ class StepScreen(Screen[None]):
         self.shell.go_back()
 
 
-class Bottom(Screen[None]):
+class Bottom(CalmScreen, Screen[None]):
     """The empty screen at the bottom of the stack, which Textual requires.
 
     It is never visible and causes no painting.
