@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.app.search_maker import search_in
-from tests.capacity.test_sizing import scaled
+from tests.capacity.test_compared import scaled
 from tests.patience import PATIENCE_S
 from tests.samples.matrices import line
 from tests.samples.records import run as run_of
