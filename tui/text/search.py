@@ -77,12 +77,14 @@ def _number(value: float) -> str:
 
 
 def ends_text(figure: ConfidenceInterval, unit: str) -> str:
-    """Return the ends of an interval: ``47.1k to 49.0k``; empty if one is unknown."""
+    """Return the ends of an interval: ``47.1k to 49.0k``; empty if one is unknown, or if both are
+    the same as printed.
+    """
     if figure.low is None or figure.high is None:
         return ""
     counted = BY_UNIT[unit].counted
     low, high = (rate(end, unit).removesuffix(f" {counted}") for end in (figure.low, figure.high))
-    return f"{low} to {high}"
+    return f"{low} to {high}" if low != high else ""
 
 
 def limits_text(limits: Sequence[LimitRecord]) -> str:

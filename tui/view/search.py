@@ -39,16 +39,15 @@ from tui.text.points import knobs_text
 from tui.text.search import (
     ROLES,
     TITLES,
+    ends_text,
     headline_text,
     hold_text,
     knee_text,
-    known,
     limit_kind,
     limit_text,
     scaling_text,
     shares_text,
     spent_text,
-    spread,
     term,
     with_ends,
 )
@@ -158,7 +157,7 @@ def _scaling_facts(scaling: ScalingRecord, told: str) -> Iterator[tuple[str, str
     parts = (("contention", scaling.contention), ("coherence", scaling.coherence))
     model = [f"{name} {term(each)}" for name, each in parts if each is not None]
     if model:
-        alone = [f"one host {known(scaling.rate, 'iops')}"] if scaling.rate is not None else []
+        alone = [f"one host {with_ends(scaling.rate, 'iops')}"] if scaling.rate is not None else []
         yield "model", ", ".join([*alone, *model]), TEXT
     if scaling.best_hosts is not None and scaling.best_hosts.value:
         yield "maximum at", f"{scaling.best_hosts.value:.0f} hosts, according to the model", TEXT
@@ -398,7 +397,7 @@ def scaling_columns() -> list[Column[ScalingPointRecord]]:
     return [
         Column("hosts", lambda row: str(row.hosts), right=True),
         Column("IOPS", lambda row: METRICS["iops"].text(row.iops.value), right=True, role=VALUE),
-        Column("95 %", lambda row: spread(row.iops), right=True, role=LABEL),
+        Column("95 %", lambda row: ends_text(row.iops, "iops"), right=True, role=LABEL),
         Column("of linear", lambda row: units.percent(row.efficiency), right=True),
         Column("", lambda row: ("extrapolated" if row.extrapolated else "measured", LABEL)),
     ]
