@@ -46,6 +46,20 @@ def text(found: Comparison) -> str:
 # -- words
 
 
+def test_profiles_that_differ_in_a_comment_are_the_same_and_others_are_told_apart_by_key() -> None:
+    def of_text(text: str, number: int) -> RunRecord:
+        record = run(run_id=str(number))
+        record.profile.text, record.profile.sha256 = text, str(number) * 64
+        return record
+
+    load = "fio: {global: {sync: 0}}"
+    a, same = of_text(load, 1), of_text(f"# another line\n{load}", 2)
+    other = of_text(load.replace("0", "1"), 3)
+    assert not compare([a], [same]).gate
+    (found,) = compare([a], [other]).gate
+    assert (found.what, found.a, found.b) == ("fio.global.sync", "0", "1")
+
+
 def test_a_run_beside_itself_does_not_differ() -> None:
     found = compare([run()], [run(run_id="b")], quiet())
     assert found.word == "no difference detected"

@@ -100,6 +100,7 @@ async def test_ctrl_s_saves_the_job_as_a_profile(home: Path) -> None:
         await save(user, "my/reads")
         profile = Catalogue(user.app.paths.profiles).load("my/reads").profile
         assert profile.params["bs"].default == "8k"
+        assert "8k" not in profile.title, "the block size can be changed in the profile"
 
 
 async def test_repeat_measures_each_point_again_and_is_saved(home: Path) -> None:

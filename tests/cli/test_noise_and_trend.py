@@ -58,12 +58,15 @@ def test_noise_of_what_is_not_the_same_is_refused(
 def test_noise_of_an_edited_profile_is_refused(
     runs: Path, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for run_id, text in (("20260201T000000Z-x", "a" * 64), ("20260202T000000Z-x", "b" * 64)):
-        other = run(step(IOPS + ord(text[0])), run_id=run_id)
-        other.profile.sha256 = text
+    texts = ("fio: {global: {sync: 0}}", "# same\nfio: {global: {sync: 0}}", "fio: {global: {}}")
+    ids = [f"2026020{number}T000000Z-x" for number in (1, 2, 3)]
+    for number, (run_id, text) in enumerate(zip(ids, texts, strict=True)):
+        other = run(step(IOPS + number), run_id=run_id)
+        other.profile.text, other.profile.sha256 = text, str(number) * 64
         keep(home / "runs", other)
-    assert main(["noise", "20260201T000000Z-x", "20260202T000000Z-x"]) == 3
-    assert "the text of the profile differs" in capsys.readouterr().err
+    assert main(["noise", "--dry-run", *ids[:2]]) == 0
+    assert main(["noise", *ids[1:]]) == 3
+    assert "fio.global.sync" in capsys.readouterr().err
     assert not (home / "noise.json").exists()
 
 

@@ -176,6 +176,15 @@ def test_new_from_a_profile_changes_it_in_a_few_lines(home: Path, capsys: Captur
     ]
 
 
+def test_a_title_with_figures_is_not_kept_where_they_may_change(
+    home: Path, capsys: Captured
+) -> None:
+    run(capsys, "profiles", "new", "my/quick", "--from", "demo/quick")
+    text = (home / "profiles/my/quick.yaml").read_text()
+    (title,) = (line for line in text.splitlines() if line.startswith("title:"))
+    assert "demo/quick" in title and "64" not in title
+
+
 def test_what_may_be_changed_is_there_as_comments(home: Path, capsys: Captured) -> None:
     run(capsys, "profiles", "new", "my/reads", "--from", "weka/read-iops")
     path = home / "profiles/my/reads.yaml"

@@ -20,6 +20,8 @@ from tui.engine.inputs.terms import (
 )
 from tui.engine.plan.plan import Choices, build_plan
 from tui.model.address import HostAddress
+from tui.model.load_keys import load_keys
+from tui.model.plain import states_figure
 from tui.model.plan import Plan
 from tui.model.problem import UsageError
 from tui.workloads.terms import command_in
@@ -228,3 +230,22 @@ def test_a_job_that_is_no_file_can_be_chosen() -> None:
     catalogue = Catalogue(Path("/nowhere"))
     made = job("directory=/x")
     assert catalogue.load(catalogue.keep_job(made.text)).sha256 == made.sha256
+
+
+@given(
+    numjobs=st.lists(st.integers(1, 64), min_size=1, max_size=3, unique=True),
+    bs=st.sampled_from(("512", "4k", "64k", "1m")),
+    rw=st.sampled_from(("randread", "randrw", "write", "read,write")),
+)
+def test_the_title_of_a_saved_profile_states_no_value_of_a_parameter(
+    numjobs: list[int], bs: str, rw: str
+) -> None:
+    words = [f"rw={rw}", f"bs={bs}", f"numjobs={','.join(map(str, numjobs))}", "directory=/mnt/a"]
+    profile = make_profile(Catalogue(Path("/nowhere")), "fio", words, "my/saved").profile
+    assert profile.title and not states_figure(profile.title)
+
+
+@given(st.permutations(["rw=randread", "bs=4k", "numjobs=8", "iodepth=16", "directory=/mnt/a"]))
+def test_the_order_of_terms_and_named_defaults_do_not_change_the_load(words: list[str]) -> None:
+    few = job("rw=randread", "directory=/mnt/a")
+    assert load_keys(job(*words).text) == load_keys(few.text)

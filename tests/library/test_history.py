@@ -42,6 +42,19 @@ def test_runs_that_are_no_measurement_are_neither_compared_nor_compared_with(
     assert history.change(runs[2]) == pytest.approx(1.0)
 
 
+def test_the_setup_of_a_run_does_not_change_with_a_comment_in_its_profile(tmp_path: Path) -> None:
+    run_dir = RunMaker(tmp_path / "20261121T101530Z-x-0001", host_names(1), READS).begin().go()
+    write_record(run_dir.measure(3).finish().run_dir)
+    record = load_record(run_dir.run_dir)
+    texts = ("fio: {global: {sync: 0}}", "# a comment\nfio: {global: {sync:  0}}",
+             "fio: {global: {sync: 1}}")  # fmt: skip
+    setups = []
+    for text in texts:
+        record.profile.text = text
+        setups.append(summary_of(record).setup)
+    assert setups[0] == setups[1] != setups[2]
+
+
 def test_the_setup_is_the_same_from_the_record_and_from_its_file_and_differs_with_the_hosts(
     tmp_path: Path,
 ) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
-from hashlib import sha256
 from math import floor, log2
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +24,7 @@ from tui.analysis.published import (
 )
 from tui.library.record_head import HeadlineHead
 from tui.model.bounded import NO_JSON, read_file
+from tui.model.load_keys import digest_of, load_keys
 from tui.model.plain_data import MultiLine, PlainDecoder
 from tui.model.problem import UsageError
 from tui.model.quantities import plain_size
@@ -36,14 +36,8 @@ from tui.model.yaml_text import load
 if TYPE_CHECKING:
     from tui.model.step_record import StepRecord
 
-NOT_OF_THE_LOAD = frozenset(
-    ("profile", "version", "title", "description", "source", "extends", "params", "suite", "sweep",
-        "repeat",
-     "capacity", "curve", "pause", "attest", "findings", "thresholds", "on_host_loss",
-     "allow_device", "hosts",
-     "deviations")
-)  # fmt: skip
-"""Keys of a profile that do not affect the load, or that the record contains separately."""
+NOT_OF_A_POINT = ("suite", "capacity", "curve", "pause", "on_host_loss")
+"""Keys of a profile that concern the run as a whole, or that the record contains separately."""
 PROFILE_TEXT, HOSTS, MEASUREMENT = "profile text", "hosts", "measurement"
 EVEN = 0.05  # how far a mean size may be off the size of each I/O
 LONG = 40
@@ -249,11 +243,11 @@ def _parts(head: Head, step: _StepSetup) -> Iterator[tuple[str, str]]:
 
     Swept values are left out: they are in the point's name.
     """
-    texts: list[_Text] = [member for member in head.profile.members if member.tag == step.profile]
-    profile = texts[0] if texts else head.profile
+    members: list[_Text] = [each for each in head.profile.members if each.tag == step.profile]
+    profile = members[0] if members else head.profile
     yield "profile version", str(profile.version or "")
-    data = [_read(text) for text in filter(None, (*reversed(head.profile.bases), profile.text))]
-    kinds = {name: kind for _, each in data for name, kind in each.items()}
+    texts = [*filter(None, (*reversed(head.profile.bases), profile.text))]
+    kinds = {name: kind for text in texts for name, kind in _kinds(text).items()}
     params = step.params if head.search is None else head.profile.params
     for name, value in sorted(params.items()):
         if value is not None and name not in step.point and not is_place(name, str(value)):
@@ -267,7 +261,7 @@ def _parts(head: Head, step: _StepSetup) -> Iterator[tuple[str, str]]:
         "preconditioning skipped",
         "yes" if head.precondition is not None and head.precondition.left_out else "",
     )
-    yield PROFILE_TEXT, " ".join(digest for digest, _ in data)
+    yield PROFILE_TEXT, " ".join(filter(None, map(_digest, texts)))
 
 
 def _of_search(search: _Search) -> Iterator[tuple[str, str]]:
@@ -312,12 +306,20 @@ def _tool(head: Head, step: _StepSetup) -> str:
 
 
 @cache
-def _read(text: str) -> tuple[str, Mapping[str, str]]:
-    """Return a digest of the parts of a profile that affect the load, and parameter types."""
+def _kinds(text: str) -> Mapping[str, str]:
     try:
-        data = load(text, "").data
+        return kinds_of(load(text, "").data)
     except UsageError:
-        return sha256(text.encode()).hexdigest()[:12], {}
-    own = {name: value for name, value in data.items() if name not in NOT_OF_THE_LOAD}
-    digest = sha256(msgspec.json.encode(own, order="sorted")).hexdigest()[:12] if own else ""
-    return digest, kinds_of(data)
+        return {}
+
+
+def _digest(text: str) -> str:
+    """Return a digest of the parts of a profile that affect the load of a point."""
+    keys = load_keys(text)
+    return digest_of(
+        {
+            path: value
+            for path, value in keys.items()
+            if path.partition(".")[0] not in NOT_OF_A_POINT
+        }
+    )

@@ -15,17 +15,20 @@ from tui.analysis.published import (
     tool_versions,
     written,
 )
-from tui.analysis.setup import MEASUREMENT, imported_parts
+from tui.analysis.setup import MEASUREMENT, PROFILE_TEXT, imported_parts
 from tui.metrics.facts import compare as compare_facts
 from tui.metrics.facts import leaf_text
 from tui.metrics.figures import latency_of
+from tui.model.load_keys import differing, load_keys
 from tui.model.operands import Clause, clause
-from tui.model.record import RunRecord
+from tui.model.record import ProfileRecord, RunRecord
 from tui.text.comparison_texts import comparison_text
 
 Side = Sequence[RunRecord]
 Attempts = Sequence[PointRepetition]
 NAMED = 4
+NOT_SET = "not set"
+LONGEST = 60  # of values; longer ones differ somewhere in the middle
 LEAST_IOS = 100  # with fewer, clocks that count microseconds may agree by chance
 WHOLE = ("complete", "imported")
 
@@ -131,13 +134,43 @@ def _of_profiles(a: Side, b: Side) -> Iterator[SetupDifference]:
     yield from _differs("profile", a, b, lambda run: run.profile.tag, blocks=True)
     if {run.profile.tag for run in a} == {run.profile.tag for run in b}:
         yield from _differs("profile version", a, b, lambda run: run.profile.version, blocks=True)
-        # may change what no parameter shows
-        yield from _differs("profile text", a, b, lambda run: (run.profile.sha256 or "")[:12])
+        yield from _of_texts(a, b)
     yield from _differs("latency counted", a, b, lambda run: run.latency_kind, blocks=True)
     yield from _differs("preconditioning skipped", a, b, _precondition_left_out, blocks=True)
     yield from _differs(
         "attested", a, b, lambda run: ", ".join(f"{each.id}={each.answer}" for each in run.attested)
     )
+
+
+def _of_texts(a: Side, b: Side) -> Iterator[SetupDifference]:
+    """Yield the keys at which the texts of a profile differ; they may change what no parameter
+    shows.
+    """
+    sides = [[keys for run in side if (keys := keys_of(run.profile))] for side in (a, b)]
+    if not all(sides):
+        return
+    every = [keys for side in sides for keys in side]
+    paths = sorted({path for keys in every[1:] for path in differing(every[0], keys)})
+    for path in paths[:NAMED] if len(paths) > NAMED + 1 else paths:
+        texts = [sorted({keys.get(path, NOT_SET) for keys in side}) for side in sides]
+        shown = [" or ".join(each) for each in texts]
+        short = path and max(map(len, shown)) <= LONGEST
+        yield SetupDifference(path or PROFILE_TEXT, *(shown if short else ("", "")))
+    if len(paths) > NAMED + 1:
+        yield SetupDifference(f"{len(paths) - NAMED} more keys of the profile")
+
+
+def keys_of(profile: ProfileRecord) -> dict[str, str]:
+    """Return what the text of a run's profile, and of those that belong to it, says about the load;
+    empty if unknown.
+    """
+    if profile.text is None:
+        return {}
+    found = dict(load_keys(profile.text, tuple(zip(profile.extends, profile.bases, strict=False))))
+    for member in profile.members:
+        for path, value in load_keys(member.text or "").items():
+            found[f"{member.tag}: {path}"] = value
+    return found
 
 
 def _precondition_left_out(record: RunRecord) -> str:

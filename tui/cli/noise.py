@@ -38,7 +38,9 @@ def main(args: argparse.Namespace) -> int:
     """Measure the noise floor, save it and print it."""
     from tui.analysis.measured import NoiseFloors, configuration, levels, measure
     from tui.analysis.searches import measure_searches
-    from tui.analysis.setup_differences import WHOLE, differences
+    from tui.analysis.setup import PROFILE_TEXT
+    from tui.analysis.setup_differences import NAMED, WHOLE, differences, keys_of
+    from tui.model.load_keys import differing
 
     records = side_of(run_store(), ",".join(args.runs))
     searches = all(record.search is not None for record in records)
@@ -46,10 +48,11 @@ def main(args: argparse.Namespace) -> int:
         found_apart = differences(records[:1], [record], searches=searches)
         if obstacles := [each.text for each in found_apart if each.blocks]:
             raise NotComparableError(f"runs differ: {'; '.join(obstacles)}")
-        texts = {each.profile.sha256 for each in (records[0], record) if each.profile.sha256}
-        if len(texts) > 1:
-            why = f"{record.run_id}: the text of the profile differs from {records[0].run_id}"
-            raise NotComparableError(why)
+        keys = [keys_of(each.profile) for each in (records[0], record)]
+        if all(keys) and (paths_apart := differing(*keys)):
+            why = f"{record.run_id}: the profile differs from {records[0].run_id}"
+            named = ", ".join(each or PROFILE_TEXT for each in paths_apart[:NAMED])
+            raise NotComparableError(f"{why}: {named}")
         if configuration(record).key != configuration(records[0]).key:
             why = f"{record.run_id}: target, hosts or parameters differ from {records[0].run_id}"
             raise NotComparableError(why)

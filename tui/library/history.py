@@ -13,7 +13,7 @@ COUNTED = ("complete", "imported")
 class EarlierRuns:
     """Complete and valid runs, grouped by setup and by the unit of their headline.
 
-    The setup: profile text, parameters, points, hosts and target.
+    The setup: load of the profile, parameters, points, hosts and target.
     """
 
     def __init__(self, runs: Iterable[RunSummary] = ()) -> None:

@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from tui.metrics.registry import MIXED, MetricName
 from tui.metrics.units import TAIL_SAMPLES
 from tui.model.check_names import check_name
+from tui.model.load_keys import load_keys
 from tui.model.operands import Clause
 from tui.model.plain_data import MultiLine
 from tui.model.search import caveats_of
@@ -61,6 +62,7 @@ class _StoredText(Struct):
 
 class _ProfileHead(_StoredText):
     tag: str = ""
+    version: int | None = None
     params: dict[str, Any] = field(default_factory=dict)
     bases: list[MultiLine] = field(default_factory=list)
     members: list[_StoredText] = field(default_factory=list)
@@ -189,16 +191,17 @@ def setup_of(record: RecordHead | RunRecord) -> str:
     if profile.text is None:
         return ""
     points = {msgspec.json.encode((each.name, each.point), order="sorted") for each in record.steps}
+    texts = (profile.text, *profile.bases, *(each.text or "" for each in profile.members))
     parts = (
-        profile.text,
-        *profile.bases,
-        *(each.text or "" for each in profile.members),
+        profile.tag,
+        profile.version,
+        *(dict(load_keys(text)) for text in texts),
         msgspec.json.encode(profile.params, order="sorted"),
         *sorted(points),
         *sorted(host.name for host in record.hosts),
         record.target or "",
     )
-    return blake2b(msgspec.json.encode(parts), digest_size=SETUP_BYTES).hexdigest()
+    return blake2b(msgspec.json.encode(parts, order="sorted"), digest_size=SETUP_BYTES).hexdigest()
 
 
 class HeadlineFigures(Struct):

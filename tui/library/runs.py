@@ -24,8 +24,9 @@ from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.rundir import JOURNAL_FILE, ORIGIN_FILE, PLAN_FILE, RECORD_FILE
 
 INDEX_FILE = ".index.msgpack"
-# older files have no setup, or do not say whether a verdict is the sealed one or has caveats
-FORMAT = 6
+# older files have no setup or that of the profile's text, or do not say whether a verdict is the
+# sealed one or has caveats
+FORMAT = 7
 SETTLED_S = 2.0  # a later change may be followed by another one with the same time stamp
 NOT_JUDGED = -1
 

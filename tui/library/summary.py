@@ -173,9 +173,9 @@ def tags_text(tags: Mapping[str, str]) -> str:
     return " ".join(f"{name}={value}" if value else name for name, value in tags.items())
 
 
-# of summary.json; older files have fewer figures, no setup, no mark of unsealed verdicts, no
-# digest, or no caveats
-FORMAT = 8
+# of summary.json; older files have fewer figures, no setup or that of the profile's text, no mark
+# of unsealed verdicts, no digest, or no caveats
+FORMAT = 9
 NAMED_FINDINGS = 2
 OF_MARKS = ("starred", "title", "tags")  # fields that the marks file may change
 STARTING_S = 30.0  # how long a new run may take until its engine says who it is

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 
@@ -65,3 +66,12 @@ OPERATIONS = (
     "mkdirs", "write-files", "read-files", "rmfiles", "rmdirs",
     "head", "mkbuckets", "rmbuckets", "write-objects", "read-objects",
 )  # fmt: skip
+
+
+NUMBERS = "one|two|three|four|five|six|seven|eight|nine|ten|fifteen|twenty|thirty|sixty|hundred"
+_FIGURE = re.compile(rf"\d|\b(?:{NUMBERS})\b", re.IGNORECASE)
+
+
+def states_figure(title: str) -> bool:
+    """Return whether a title contains a figure, which changed parameters may contradict."""
+    return _FIGURE.search(title) is not None

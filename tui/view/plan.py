@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from msgspec import Struct
@@ -14,7 +13,7 @@ from tui.judge.wording import worded
 from tui.metrics import units
 from tui.metrics.repeat import repetitions_needed
 from tui.model.objects import objects_after, stores_of
-from tui.model.plain import some
+from tui.model.plain import some, states_figure
 from tui.model.plan import Plan, Step, is_device, written_devices
 from tui.model.search import SAID
 from tui.model.shared_files import sharing_note
@@ -33,9 +32,6 @@ from tui.view.plan_layout import (
 )
 from tui.workloads.terms import JOB_LINE
 
-NUMBERS = "one|two|three|four|five|six|seven|eight|nine|ten|fifteen|twenty|thirty|sixty|hundred"
-STATED = re.compile(rf"\d|\b(?:{NUMBERS})\b", re.IGNORECASE)  # matches a figure in a title
-
 
 def title_text(title: str, changed: Mapping[str, str], target: str | None) -> str:
     """Return the title of a profile, marked if changed parameters may contradict its figures.
@@ -43,7 +39,7 @@ def title_text(title: str, changed: Mapping[str, str], target: str | None) -> st
     Only titles with figures are marked; a changed `target` is ignored.
     """
     other = [name for name, value in changed.items() if value != target]
-    return f"modified: {title}" if other and STATED.search(title) else title
+    return f"modified: {title}" if other and states_figure(title) else title
 
 
 def changed_text(changed: Mapping[str, str]) -> str:

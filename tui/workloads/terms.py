@@ -49,7 +49,8 @@ class TermJob(Struct, frozen=True):
     """The profile made from terms.
 
     `slug` ends its name, `body` is the load generator's section, `more` are other keys such as
-    headline, prepare or drop_caches. `fixed` are values of terms that are not parameters.
+    headline, prepare or drop_caches. `fixed` are values of terms that are not parameters. `title`
+    states parameters too; that of a saved profile states only `fixed`.
     """
 
     slug: str

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tui.engine.inputs.profile_texts import SUFFIXES
 from tui.engine.inputs.user_files import save, write_new
 from tui.model.bounded import read_text
-from tui.model.plain import TAG_PATTERN
+from tui.model.plain import TAG_PATTERN, states_figure
 from tui.model.problem import UsageError
 from tui.model.quantities import shown
 from tui.model.schemas import schema_text
@@ -70,8 +70,10 @@ def create(catalogue: Catalogue, tag: str, text: str) -> Path:
 
 def extending(base: LoadedProfile, tag: str) -> str:
     """Return the text of a profile that extends another one, with its parameters as comments."""
-    name = tag.partition("/")[2]
-    title = json.dumps(f"{base.profile.title} ({name})", ensure_ascii=False)
+    name, title = tag.partition("/")[2], base.profile.title
+    if states_figure(title):  # the values in it may be changed here
+        title = f"based on {base.profile.profile}"
+    title = json.dumps(f"{title} ({name})", ensure_ascii=False)
     lines = [f"profile: {tag}", f"extends: {base.profile.profile}", f"title: {title}"]
     if base.profile.params:
         lines += [

@@ -90,7 +90,7 @@ def made_profile(
     slug = NO_TAG.sub("-", job.slug.lower()).strip("-._")[:LONGEST_SLUG] or "job"
     profile: dict[str, Any] = {
         "profile": tag or f"{workload.name}/{slug}",
-        "title": job.title,
+        "title": _lasting_title(workload.name, job) if tag else job.title,
         "tool": workload.name,
         "params": {name: _param(param) for name, param in job.params.items()},
         **_sweep(job),
@@ -100,6 +100,11 @@ def made_profile(
     }
     head = f"{'# Made from: ' if tag else JOB_LINE}{command_of(workload.name, given)}"
     return "\n".join([head, *_lines(profile, 0)]) + "\n"
+
+
+def _lasting_title(tool: str, job: TermJob) -> str:
+    """Return a title without the parameters: they can be changed in the saved profile."""
+    return " ".join((tool, *(f"{name}={value}" for name, value in job.fixed.items())))
 
 
 def make_profile(
