@@ -21,6 +21,7 @@ from tui.model.event import (
 )
 from tui.model.plain_data import format_utc
 from tui.record.progress import allocation_left_s
+from tui.view.live_marks import Marks
 
 HOSTS = ("h1", "h2", "h3")
 
@@ -152,3 +153,14 @@ def test_the_first_allocation_that_ends_is_counted_down_and_named_in_headless_pr
     assert allocation_left_s(state, 10.0) == 290.0
     assert units.duration(290.0) in status_text(state, 10.0)
     assert allocation_left_s(state, 400.0) == 0.0
+
+
+@pytest.mark.parametrize(("exit_code", "reason", "word"), [
+    (1, "exit", "failed"), (None, "lost", "lost"), (None, "unconfirmed", "lost"),
+])  # fmt: skip
+def test_only_a_host_out_of_reach_is_called_lost(
+    exit_code: int | None, reason: str, word: str
+) -> None:
+    end = ended("h1", 5.0, exit_code, reason, collected=reason == "exit")
+    (mark,) = (each for each in Marks().of(loaded(end), None, "h1") if each.sign == "✗")
+    assert mark.word == f"host {word}"

@@ -15,12 +15,13 @@ from msgspec.structs import replace
 
 import tui.judge
 from tests.samples.evidence import WRITER, direction, evidence, found, latency, said, series
-from tui.judge.catalogue import BY_ID, CHECKS
-from tui.judge.check import Check, RunEvidence, UnknownError
+from tui.judge.bottleneck import bottleneck_of
+from tui.judge.catalogue import BY_ID, CHECKS, examine, verdict_of
+from tui.judge.check import Check, RunEvidence, StepEvidence, UnknownError
 from tui.judge.wording import message_of
 from tui.model.criteria import THRESHOLDS
-from tui.model.event import HostResult
-from tui.model.figure_record import AggregateRecord, LatencyRecord
+from tui.model.event import Contradiction, HostResult
+from tui.model.figure_record import AggregateRecord, CodedText, LatencyRecord
 from tui.model.host_record import HostProblemRecord
 from tui.model.plan import BlockShare, JobLoad, Plan
 from tui.model.search import Search
@@ -448,3 +449,40 @@ def test_every_threshold_is_asked_for_by_its_check(name: str) -> None:
     folder = Path(str(tui.judge.__file__)).parent
     assert any(f'"{name}"' in file.read_text(encoding="utf-8") for file in folder.glob("*.py"))
     assert name.partition(".")[0] in BY_ID
+
+
+def failed_load() -> RunEvidence:
+    """Return a step whose every I/O failed: counted, but without bytes, rate or latency."""
+    nothing = AggregateRecord(hosts=["h1"], ios=16, bytes=0, runtime_s=0.0)
+    busy = TelemetryColumn(name="cpu.busy", unit="percent", mean=100.0, max=100.0)
+    return evidence(
+        {"h1": {"write": nothing}},
+        facts={"cpus": 2},
+        state="failed",
+        measured_s=0.0,
+        tasks={"h1": TaskRecord(exit_code=1, errors=[22])},
+        telemetry=[HostTelemetryRecord(host="h1", start_s=0.0, end_s=60.0, columns=[busy])],
+    )
+
+
+def test_a_step_of_failed_io_only_is_judged_by_its_errors_and_its_length_alone() -> None:
+    at = failed_load()
+    told = Contradiction(about="elapsed", told=5.0, expected=1.0, job="j")
+    result = HostResult(t=1.0, host="h1", step=0, dirs={}, contradictions=[told])
+    at.seen.state.at_step(0).results["h1"] = result
+    judged = examine(at)
+    of_steps = {check.id for check in CHECKS if check.of_step}
+    assert {each.id for each in judged.findings} & of_steps == {"tool-errors", "short"}
+    assert judged.not_made["own-figures"] == CodedText(code="no-completed-io")
+    assert bottleneck_of(StepEvidence(at, at.plan.steps[0], at.steps[0])) is None
+    assert verdict_of("failed", at.steps, judged.findings) is None
+
+
+@pytest.mark.parametrize("done", [{"bytes": 4096}, {"iops": 1.0}, {"lat": latency(1e6)}])
+def test_one_figure_of_a_completed_io_is_enough_to_judge_a_step(done: dict[str, Any]) -> None:
+    at = failed_load()
+    at.steps[0].results.aggregate["write"] = AggregateRecord(
+        **{"hosts": ["h1"], "ios": 16, "bytes": 0} | done
+    )
+    assert verdict_of("partial", at.steps, examine(at).findings) == "invalid"
+    assert bottleneck_of(StepEvidence(at, at.plan.steps[0], at.steps[0])) is not None

@@ -35,6 +35,7 @@ from tui.model.record import (
     RunRecord,
     StepsNotChecked,
 )
+from tui.model.step_record import StepRecord
 from tui.text.line import plain_lines
 from tui.view.objection_catalogue import OBJECTIONS, objections_to
 from tui.view.objections import ObjectionAnswer, objection_lines
@@ -180,7 +181,7 @@ def test_a_record_names_the_steps_that_a_check_had_no_data_for() -> None:
         yield CheckResult("info", "once")
 
     check = step_check("repetitions", "X", rule="", advice="", source="")(of_second)
-    steps = [SimpleNamespace(index=n, state="done", warmup=False) for n in range(3)]
+    steps = [StepRecord(index=n, name="s", state="done") for n in range(3)]
     plan = SimpleNamespace(steps=[SimpleNamespace(jobs=())] * 3, search=None, thresholds={})
     evidence = RunEvidence(plan, [], steps, None)  # type: ignore[arg-type]
     findings, missed = check.examine_all(evidence)

@@ -19,6 +19,7 @@ from tui.judge.observed import (
     record_of,
     wanted,
 )
+from tui.judge.severity import did_no_io
 from tui.metrics.registry import each_io_once
 from tui.metrics.telemetry import parse_column
 from tui.metrics.units import iops
@@ -43,7 +44,7 @@ PAUSES, EXPLAINED = 0.2, 0.9  # of the workers' time: pauses; pauses and I/O tog
 
 
 def bottleneck_of(at: StepEvidence) -> BottleneckRecord | None:
-    """Return the bottleneck of a step; None without aggregate figures or telemetry of its hosts."""
+    """Return the bottleneck of a step; None without completed I/O or telemetry of its hosts."""
     from tui.model.figure_record import CodedText
     from tui.model.step_record import BottleneckRecord
 
@@ -51,7 +52,7 @@ def bottleneck_of(at: StepEvidence) -> BottleneckRecord | None:
         hosts = clients_of(at)
     except UnknownError:
         return None
-    if not at.record.results.aggregate:
+    if not at.record.results.aggregate or did_no_io(at.record):
         return None
     kind, why = next(
         ((kind, why) for kind, examine in _CANDIDATES if (why := examine(at, hosts)) is not None),

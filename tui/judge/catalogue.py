@@ -30,6 +30,7 @@ from tui.judge import (
     whole_results,
 )
 from tui.judge.check import Check, RunEvidence, UnknownError
+from tui.judge.severity import did_no_io
 from tui.model.operands import listed
 
 if TYPE_CHECKING:
@@ -123,12 +124,15 @@ def _reason(error: UnknownError) -> CodedText:
 def verdict_of(
     state: RecordState, steps: Sequence[StepRecord], findings: Sequence[Finding]
 ) -> Verdict | None:
-    """Return the verdict; None if nothing was measured other than warm-ups and fills.
+    """Return the verdict; None if no I/O completed other than of warm-ups and fills.
 
     Only a complete, imported or published run can be valid. A running one is invalid or has no
     verdict.
     """
-    if not any((step.results.aggregate or step.metadata) and not step.warmup for step in steps):
+    if not any(
+        (step.results.aggregate or step.metadata) and not step.warmup and not did_no_io(step)
+        for step in steps
+    ):
         return None
     severities = {finding.severity for finding in findings}
     if "error" in severities:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from tui.judge.severity import Moot, UnknownError
+from tui.judge.severity import Moot, UnknownError, did_no_io
 from tui.model import host_tables
 from tui.model.criteria import default
 from tui.model.operands import Operands, likeness, listed
@@ -28,6 +28,8 @@ When = Literal["live", "ended", "files"]
 """When a check runs: during and after a run; only after it; or as live, but not for loads on
 objects.
 """
+# checks that also judge steps of which no I/O completed
+WITHOUT_IO = frozenset({"tool-errors", "host-loss", "short"})
 __all__ = [
     "Check",
     "CheckResult",
@@ -204,6 +206,8 @@ class Check(Struct, frozen=True):
     def _results(self, at: StepEvidence) -> Iterable[CheckResult | None]:
         if self.of_files and on_objects(at.step):
             raise UnknownError(Moot.OBJECTS)
+        if self.id not in WITHOUT_IO and did_no_io(at.record):
+            raise UnknownError("no-completed-io")
         return self.of_step(at) if self.of_step else ()
 
     def _finding(self, found: CheckResult, scope: dict[str, Scalar]) -> Finding:

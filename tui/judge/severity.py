@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from tui.model.figure_record import DirectionRecord
     from tui.model.record import Finding
     from tui.model.step_record import StepRecord
 
@@ -63,6 +64,20 @@ OUTSIDE_STORAGE = ("rate", *AT_CLIENT)
 def by_weight(findings: Sequence[Finding]) -> list[Finding]:
     """Return findings sorted by severity, the worst first."""
     return sorted(findings, key=lambda finding: WEIGHTS.index(finding.severity))
+
+
+def did_no_io(step: StepRecord) -> bool:
+    """Return whether a step ended with results of which none is of a completed I/O.
+
+    Load generators count I/Os that failed, but these have no bytes, no rate and no latency.
+    """
+    if step.state == "running" or step.metadata is not None or not step.results.aggregate:
+        return False
+    return not any(map(_did_io, step.results.aggregate.values()))
+
+
+def _did_io(result: DirectionRecord) -> bool:
+    return bool(result.bytes or result.iops or result.lat or result.clat)
 
 
 def submission_waits(step: StepRecord) -> Iterator[tuple[str, float, float]]:

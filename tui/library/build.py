@@ -15,6 +15,7 @@ from tui.judge.bottleneck import bottleneck_of
 from tui.judge.catalogue import Examination, examine, verdict_of
 from tui.judge.check import RunEvidence, StepEvidence
 from tui.judge.proof import proof_record
+from tui.judge.severity import did_no_io
 from tui.library.seal import was_judged_since
 from tui.library.summary import summary_of, write_summary
 from tui.model.event import ALLOCATION_ENDED, RunResumed
@@ -241,7 +242,10 @@ def final_state(source: RecordSource, steps: list[StepRecord]) -> RecordState:
     if run.end.state == "aborted" if run.end is not None else run.stop_mode == "abort":
         return "aborted"  # a request after the end has no effect
     measured = [step for step in steps if not step.warmup]
-    counted = any(result.ios for step in measured for result in step.results.aggregate.values())
+    counted = any(
+        any(result.ios for result in step.results.aggregate.values()) and not did_no_io(step)
+        for step in measured
+    )
     if not counted and not any(step.metadata for step in measured):
         return "failed"
     clean = run.end is not None and run.end.state == "complete" and not incomplete(source)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from tui.journal.step import LEFT_BEHIND
 from tui.text.line import ACCENT, BAD, WARN
 from tui.text.plot import TimeMark
 
@@ -83,9 +84,12 @@ class Marks:
 
 
 def _end_of(state: RunState, host: str) -> str:
-    """Return how a host left the load: failed or lost."""
+    """Return how a host left the load: lost if nobody could ask it any more, failed otherwise."""
     view = state.hosts.get(host)
-    return "failed" if view is not None and view.state == "failed" else "lost"
+    step = state.steps.get(state.beside.step_of(host, state.step) or 0)
+    ended = step.ended.get(("measure", host)) if step is not None else None
+    left_behind = ended is not None and ended.reason in LEFT_BEHIND
+    return "lost" if left_behind or (view is not None and view.state == "lost") else "failed"
 
 
 def stalls_of(state: RunState, host: str, jobs: Sequence[JobLoad]) -> list[int]:

@@ -71,9 +71,12 @@ def summary_text(
     blocks = [
         _top(record, running=running),
         _about(record),
-        *_results(record, width, every=steps, running=running),
     ]
-    blocks += [_conditions(record), _findings(record), _problems(record), _facts(record)]
+    if measured_nothing(record):  # the cause, without tables of nothing
+        blocks += [_problems(record), _findings(record), _facts(record)]
+    else:
+        blocks += _results(record, width, every=steps, running=running)
+        blocks += [_conditions(record), _findings(record), _problems(record), _facts(record)]
     blocks += [_files_left(record), _objects_left(record), _notes(record)]
     blocks += [[f"record: {path}"] if path is not None else []]
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
@@ -90,7 +93,8 @@ def _top(record: RunRecord, *, running: bool) -> list[str]:
     step = _shown_step(record)
     # a search has its own
     lines += _bottleneck(step) if step is not None and record.search is None else []
-    lines += _objections(record) if record.checks is not None and not running else []
+    judged = record.checks is not None and not running and not measured_nothing(record)
+    lines += _objections(record) if judged else []
     how_far = run_text(record.reason) if record.state == "running" else "running"
     state = (
         [f"state: {how_far}; figures so far"]

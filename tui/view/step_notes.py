@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from tui.judge.severity import MOOT, submission_waits
+from tui.judge.severity import MOOT, did_no_io, submission_waits
 from tui.metrics import units
 from tui.metrics.figures import Latency, latency_of
 from tui.metrics.registry import BOTH, METRICS, MIXED, in_order, meaning
@@ -426,7 +426,7 @@ def nothing_text(reason: str) -> str:
 
 
 def measured_nothing(record: RunRecord) -> bool:
-    """Return whether a run failed before any load. Host facts would then explain no figures."""
+    """Return whether a run failed without a completed I/O: host facts then explain no figures."""
     return record.state == "failed" and not any(
-        step.results.aggregate or step.metadata for step in record.steps
+        (step.results.aggregate or step.metadata) and not did_no_io(step) for step in record.steps
     )

@@ -447,3 +447,14 @@ def told(document: dict[str, Any]) -> set[str]:
     options = document.get("global options", {})
     found = contradictions(json.dumps(document).encode(), lambda *_: options)
     return {each.about for of_host in found.values() for each in of_host}
+
+
+@pytest.mark.parametrize(("runtime_ms", "told"), [(0, []), (9_000, ["elapsed"])])
+def test_a_job_that_failed_in_its_ramp_did_not_outlive_its_fio(
+    runtime_ms: int, told: list[str]
+) -> None:
+    found = document()
+    for job in found["jobs"]:
+        job["elapsed"], job["job options"]["ramp_time"] = 1, "5s"
+        job["read"] = {"total_ios": 16, "io_bytes": 0, "runtime": runtime_ms}
+    assert [each for each in kinds(found) if each == "elapsed"] == told

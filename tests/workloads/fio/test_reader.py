@@ -150,6 +150,17 @@ def test_a_stop_by_signal_leaves_a_result_that_is_not_final() -> None:
     assert [code for code, _ in reader.problems(0)] == ["fio-stopped-by-signal"]
 
 
+@pytest.mark.parametrize(("exit_code", "named"), [(1, False), (3, False), (128, True), (-15, True)])
+def test_a_signal_that_a_failed_job_sent_to_the_others_is_no_cause(
+    exit_code: int, named: bool
+) -> None:
+    reader, _ = read("errors/eio-exitall-3.33")
+    reader.feed(b"\nfio: terminating on signal 15\n")
+    found = dict(reader.problems(exit_code))
+    assert next(iter(found)) == "fio-error-5"
+    assert ("fio-stopped-by-signal" in found) == named
+
+
 def test_a_killed_worker_is_seen_although_fio_ends_with_0_and_no_error() -> None:
     reader, _ = read("stream/basic-randread-2jobs-3.33")
     reader.feed_stderr(b"fio: pid=11407, got signal=9\nfio: file hash not empty on exit\n")

@@ -35,6 +35,7 @@ REASONS: Mapping[str, Text] = {
     "one-iteration": "no operation has more than one iteration",
     # the evidence is missing, or too little
     "nothing-measured": "nothing was measured",
+    "no-completed-io": "no I/O completed",
     "running": "the run is still running",
     "stopped": "the load was stopped before its end",
     "too-short": "measured for less than {least_s:g} s",

@@ -232,7 +232,8 @@ def _elapsed(entry: Entry) -> Iterator[Found]:
         before = entry.options.seconds("ramp_time")
     except UsageError:
         return
-    if entry.job.elapsed and longest + before > entry.job.elapsed + CLOCKS_S:
+    # a job that ended in its ramp has no time of its own
+    if longest and entry.job.elapsed and longest + before > entry.job.elapsed + CLOCKS_S:
         yield "elapsed", longest + before, entry.job.elapsed
 
 

@@ -352,7 +352,7 @@ class FioReader:
         found.update(self._message_verdicts())
         found.update(self._stream_verdicts())
         found.update(self._job_verdicts())
-        found.update(self._end_verdicts(exit_code, explained=bool(found)))
+        found.update(self._end_verdicts(exit_code, explained=bool(found), failed=bool(failed)))
         if not failed and not _did_io(jobs):
             found["fio-no-io"] = "fio reports no error, but no I/O was done"
         return list(found.items())
@@ -448,13 +448,17 @@ class FioReader:
             else {}
         )
 
-    def _end_verdicts(self, exit_code: int | None, *, explained: bool) -> dict[str, str]:
+    def _end_verdicts(
+        self, exit_code: int | None, *, explained: bool, failed: bool
+    ) -> dict[str, str]:
         if exit_code is None:
             return {"fio-exit-unknown": "the exit status of fio is unknown"}
         if exit_code in KILLED_EXITS:
             return {
                 "fio-killed": "fio was killed (SIGKILL); the result is the last status it printed"
             }
+        if failed and 0 < exit_code < SIGNAL_EXIT:
+            return {}  # a job failed, and exitall_on_error ended the others by signal
         if self._ended_by_signal(exit_code):
             return {"fio-stopped-by-signal": "a signal ended fio early"}
         if exit_code and not explained:
