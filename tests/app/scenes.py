@@ -30,7 +30,6 @@ from tests.app.journal_maker import (
     real_samples,
 )
 from tests.app.stage import Stage
-from tui.engine.session.task import no_contact_text
 from tui.metrics.buckets import index_to_value
 from tui.metrics.histogram import Histogram
 from tui.model.dense import listed
@@ -44,6 +43,7 @@ from tui.model.event import (
     TelemetrySample,
 )
 from tui.model.hostfacts import Fact
+from tui.model.operands import clause
 from tui.model.plan import Headline
 
 SCENES = ("plain", "lag", "stall", "lost", "troubled")
@@ -233,7 +233,7 @@ def lose(maker: Scene, host: str, lease_s: int) -> Scene:
         stderr_bytes=0,
         collected=False,
     )
-    given_up = HostState(t=maker.t, host=host, state="lost", detail=no_contact_text(lease_s, why))
+    given_up = HostState(t=maker.t, host=host, state="lost", detail=clause("no-contact", quote=why, lease_s=lease_s))
     maker.add(given_up, end)
     return maker
 

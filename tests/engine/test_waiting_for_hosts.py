@@ -21,6 +21,7 @@ from tui.model.operands import clause
 from tui.remote.agent import Agent, ClockOffset
 from tui.remote.connections import Connections
 from tui.remote.fan_out import agent_on
+from tui.text.run_texts import run_text
 
 pytestmark = pytest.mark.e2e
 
@@ -42,7 +43,7 @@ async def in_use(lab: SshdLab, name: str) -> AsyncIterator[Agent]:
 
 def waits(run: Course, host: str) -> bool:
     return any(
-        "waiting: in use by run other-" in event.get("detail", "")
+        "waiting: in use by run other-" in run_text(event.get("detail", ""))
         for event in run.events("host_state", host)
     )
 
@@ -105,7 +106,7 @@ async def test_a_host_that_answers_late_is_waited_for_and_shown(
 
         def shown() -> bool:
             return any(
-                "still waiting" in event.get("detail", "")
+                "still waiting" in run_text(event.get("detail", ""))
                 for event in run.events("host_state", "h1")
             )
 

@@ -17,6 +17,7 @@ from tests.lab.faults_run import LiveRun
 from tests.lab.faults_spool import unzipped
 from tests.lab.proxy import FaultProxy, ProxiedLab
 from tui.model.event import PhaseEnded
+from tui.text.run_texts import run_text
 
 pytestmark = pytest.mark.e2e
 
@@ -143,7 +144,7 @@ def test_refused_for_less_than_the_lease(begin: Begin, proxied_lab: ProxiedLab) 
     proxy.refuse()
     proxy.reset()
     run.wait(
-        lambda: any("refused" in state.detail for state in run.states("h1")), "a refused attempt"
+        lambda: any("refused" in run_text(state.detail) for state in run.states("h1")), "a refused attempt"
     )
     proxy.accept()
     assert_nothing_was_lost(run)

@@ -15,6 +15,7 @@ from tests.lab.faults_check import problem_codes, violations
 from tests.lab.faults_run import LiveRun
 from tests.patience import PATIENCE_S
 from tui.model.event import PhaseStarted
+from tui.model.operands import clause
 
 pytestmark = pytest.mark.e2e
 
@@ -63,7 +64,7 @@ def test_takeover_of_a_takeover(begin: Begin) -> None:
     watcher = start(run.home, "runs", "recover", run.run_id)
     try:
         run.wait(
-            lambda: any(state.detail == "taken over" for state in run.states("h1")),
+            lambda: any(state.detail == clause("taken-over") for state in run.states("h1")),
             "the first takeover",
         )
         run.kill_engine()

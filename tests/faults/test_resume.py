@@ -133,7 +133,7 @@ def test_a_host_given_up_in_an_earlier_step_keeps_what_it_measured_until_that_is
     proxied_lab.proxies["h2"].refuse()
     proxied_lab.proxies["h2"].reset()
     run.wait(
-        lambda: any(each.detail.startswith("given up") for each in run.states("h2")), "h2 given up"
+        lambda: any(run_text(each.detail).startswith("given up") for each in run.states("h2")), "h2 given up"
     )
     proxied_lab.heal()
     first = run.finished()

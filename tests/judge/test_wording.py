@@ -11,6 +11,7 @@ import pytest
 
 from tests.judge.test_own_figures import imported, look
 from tui.capacity.points import INTENDED
+from tui.engine.executors.executor import ENDS
 from tui.judge import wording
 from tui.judge.catalogue import BY_ID
 from tui.judge.severity import Moot
@@ -115,7 +116,7 @@ def test_every_reason_of_a_run_has_a_text_and_every_text_is_used() -> None:
     files = [*(file for each in folders for file in each), *engine.glob("*.py")]
     files += [JUDGE.parent / "library" / "build.py", JUDGE.parent / "journal" / "fold.py"]
     of_records = {"imported", "lines-unreadable", "messages-left", "clocks-as-utc", "few-digits"}
-    given = codes({"clause": 0, "Duty": 2}, files) | of_records
+    given = codes({"clause": 0, "Duty": 2}, files) | of_records | {*ENDS.values()}
     assert given == RUN.keys()
 
 

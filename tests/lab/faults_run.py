@@ -32,6 +32,7 @@ from tui.model.event import (
     TaskEnded,
     TaskStarted,
 )
+from tui.text.run_texts import run_text
 
 LOAD = Path(__file__).parents[1] / "faults" / "load.yaml"
 
@@ -124,7 +125,9 @@ class LiveRun:
     def why_lost(self, host: str) -> str | None:
         """What the engine first said of a host's connection that it had lost, if it did."""
         told = (
-            e.detail for e in self.states(host) if e.state == "connecting" and "lost" in e.detail
+            told
+            for e in self.states(host)
+            if e.state == "connecting" and "lost" in (told := run_text(e.detail))
         )
         return next(told, None)
 

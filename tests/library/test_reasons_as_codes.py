@@ -16,7 +16,7 @@ from tui.library.build import write_record
 from tui.library.load import load_record, record_json
 from tui.library.runs import RunStore
 from tui.library.verify import verify_run
-from tui.model.event import RunEnded, StepEnded, encode
+from tui.model.event import HostState, RunEnded, StepEnded, encode
 from tui.model.figure_record import CodedText
 from tui.model.operands import Clause, clause
 from tui.model.rundir import JOURNAL_FILE
@@ -29,6 +29,10 @@ CODES: dict[str, Clause] = {
     "preflight refused: local": clause("preflight-refused", hosts=["local"]),
     "cut off": clause("cut-off"),
     "stopped on request": clause("stopped-on-request"),
+    "laid out": clause("laid-out"),
+    "directory /proc/none does not exist": clause(
+        "problem", quote="directory /proc/none does not exist"
+    ),
 }
 WITH_TEXTS = {
     "steps": ("1 problem on hosts", ["not run, because my/a failed", "known to ±0.0 % after 3 "]),
@@ -66,10 +70,14 @@ def test_the_same_run_with_codes_says_the_same(name: str, tmp_path: Path) -> Non
     for event in events:
         if isinstance(event, StepEnded | RunEnded) and event.reason:
             event.reason = CODES[str(event.reason)]
+        if isinstance(event, HostState) and event.detail:
+            event.detail = CODES[str(event.detail)]
     journal.write_bytes(b"".join(map(encode, events)))
     record = write_record(run_dir)
     assert record.reason == CodedText.model_validate(CODES[reason])
-    assert json.loads(record_json(run_dir))["reason"] == reason
+    before = json.loads((OLD.parent / f"{name}-as-texts" / "run.json").read_text())
+    shown = json.loads(record_json(run_dir))
+    assert (shown["reason"], shown["hosts"][0]["detail"]) == (reason, before["hosts"][0]["detail"])
     (summary,) = RunStore(run_dir.parent).list()
     assert (summary.reason, summary.why) == (CODES[reason], reason)
     assert [each for each in verify_run(run_dir).differs if not each.startswith("raw/")] == []

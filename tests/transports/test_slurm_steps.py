@@ -23,6 +23,7 @@ from tui.journal.rundir import load_plan
 from tui.model.address import HostAddress
 from tui.remote.way_slurm import AsSlurmStep
 from tui.testing.transports import check_transport
+from tui.text.run_texts import run_text
 
 pytestmark = [pytest.mark.skipif(bool(missing()), reason=missing()), pytest.mark.e2e]
 
@@ -123,7 +124,7 @@ def test_a_job_that_is_cancelled_ends_the_run_by_name(slurm: SlurmLab, home: Pat
     record = record_of(run_dir)
     assert record["state"] == "partial"
     blames_the_job_alone(record, job)
-    assert {host["detail"] for host in record["hosts"]} == {f"allocation {job} ended: cancelled"}
+    assert {run_text(host["detail"]) for host in record["hosts"]} == {f"allocation {job} ended: cancelled"}
     assert set(record["steps"][0]["results"]["per_host"]) == set(hosts_of(run_dir))
     again = benchtui(home, "runs", "recover", run_dir.name)
     assert again.returncode == 2, "nothing can be collected"

@@ -119,11 +119,11 @@ async def _collected(ctx: RunContext, history: History) -> RunEnded:
 
 async def _connect_to_collect(session: HostSession) -> None:
     await session.connect_patiently()
-    session.enter("connected", "collecting")
+    session.enter("connected", clause("collecting"))
 
 
 def _still_away(session: HostSession, error: HostError) -> None:
-    session.enter("lost", f"still unreachable: {error.message}")
+    session.enter("lost", clause("still-unreachable", quote=error.message))
     session.say("warning", f"results not collected: {error.message}")
 
 
@@ -296,7 +296,7 @@ async def connect_again(
 
 async def _connect_to_recover(session: HostSession) -> None:
     await session.connect_patiently()
-    session.enter("connected", "recovering")
+    session.enter("connected", clause("recovering"))
 
 
 async def adopt(

@@ -70,7 +70,7 @@ class HostView(Struct):
     total: DirectionView
     dirs: dict[str, Any]
     state: HostStateName = "waiting"
-    detail: str = ""
+    detail: Clause | str = ""
     facts: dict[str, Fact] = msgspec.field(default_factory=dict)
     last_sample_t: float | None = None
     running_since_t: float | None = None

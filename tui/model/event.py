@@ -95,7 +95,7 @@ class HostState(Event, tag="host_state"):
 
     host: str
     state: HostStateName
-    detail: str = ""
+    detail: Clause | str = ""  # text in older journals
 
 
 class HostFactsCollected(Event, tag="host_facts"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from tui.model.figure_record import RecordPart
+from tui.model.figure_record import CodedText, RecordPart
 from tui.model.hostfacts import Fact
 from tui.model.step_record import Scalar
 
@@ -132,7 +132,7 @@ class HostRecord(RecordPart):
     clock: ClockRecord | None = Field(None, description="host clock offset; null if unknown")
     randseed: int | None = Field(None, description="random seed in the first step")
     state: str | None = Field(None, description="last state: done, failed, lost, ...")
-    detail: str = Field("", description="reason for this state")
+    detail: CodedText | str = Field("", description="reason for this state")
     problems: list[HostProblemRecord] = Field(
         default_factory=list, description="problems on the host"
     )

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from tui.journal.state import RunState
 from tui.metrics.repeat import relative_ci
 from tui.model.address import HostAddress
+from tui.model.figure_record import coded
 from tui.model.host_record import (
     ClockRecord,
     FilesLeft,
@@ -102,7 +103,7 @@ def host_record(plan: Plan, run: RunState, host: HostAddress) -> HostRecord:
         clock=_clock(run, name),
         randseed=next((task.randseed for task in tasks if task.host == name), None),
         state=view.state if view is not None else None,
-        detail=view.detail if view is not None else "",
+        detail=coded(view.detail if view is not None else ""),
         problems=_problems(run, name),
         files_left=_files_left(run, name),
         files_removed=[

@@ -161,5 +161,48 @@ RUNS: dict[str, Text] = {
     "few-digits": "rounded in the output, to few digits: {figures:all}",
 }
 
-RUN = STEPS | RUNS
+def lock_text(run: str, owner: str, left_s: int) -> str:
+    """Return which run holds a host, and how long its lock lasts."""
+    return f"in use by run {run} of {owner}; its lock expires in {left_s} s unless renewed"
+
+
+# codes of the problems with which a host ended a load
+LOAD_ENDS: dict[str, Text] = {
+    "lease-expired": "lease expired: the host stopped the load",
+    "supervisor-died": "the agent's supervisor was killed; the remaining load was stopped",
+    "host-rebooted": "the host rebooted during the measurement",
+    "spool-full": "no space left in the agent's directory under /tmp on the host: output lost",
+    "runner-died": "the shell that ran the load was killed",
+    "agent-directory-removed": (
+        "the agent's directory under /tmp on the host was removed; the host stopped the load"
+    ),
+    "agent-flooded": "too much output: the host stopped the load",
+    "end-unknown": "output collected; exit code unknown: the host did not answer",
+}
+
+# states of hosts
+HOSTS: dict[str, Text] = {
+    "lock-wait": lambda **lock: f"waiting: {lock_text(**lock)}",
+    "slow-check": (
+        "check running for {waited_s:.0f} s: host busy, or a file system hangs; still waiting"
+    ),
+    "laid-out": "laid out",
+    "connection-lost": "connection lost: {quote}",
+    "retrying": "connection lost, retrying: {quote}",
+    "reconnected": "reconnected",
+    "rejoined": "back; rejoins the run",
+    "taken-over": "taken over",
+    "recovering": "recovering",
+    "collecting": "collecting",
+    "still-unreachable": "still unreachable: {quote}",
+    "spool-missing": "spool not found: {quote}",
+    "no-contact": "{quote}; no contact for {lease_s:g} s, load stops",
+    "stop-unconfirmed": "could not confirm that the load has stopped",
+    "ended-early": "ended early",
+    "ended-by-host": "{quote}",
+    "problem": "{quote}",
+    **LOAD_ENDS,
+}
+
+RUN = STEPS | RUNS | HOSTS
 RUN_OR_SEARCH = SEARCH | RUN

@@ -18,6 +18,7 @@ from tui.metrics.figures import LAG, behind_text
 from tui.metrics.units import share
 from tui.text.line import BAD, LABEL, TEXT, WARN, Run
 from tui.text.plot import TimeAxis, merged
+from tui.text.run_texts import run_text
 
 if TYPE_CHECKING:
     from tui.journal.measurement import Measurement
@@ -364,7 +365,7 @@ def message_of(
     does = SHOWN.get(does, does)
     if host.problem:
         return f"{does}: {host.problem}", "warn"
-    return f"{does}: {host.detail}" if host.detail else does, LABEL
+    return f"{does}: {run_text(host.detail)}" if host.detail else does, LABEL
 
 
 def state_text(host: HostView, now: float) -> str:

@@ -37,6 +37,7 @@ from tui.text.line import (
     rule,
     width_of_runs,
 )
+from tui.text.run_texts import run_text
 from tui.text.sparkline import Symbols
 from tui.text.table import Column, table_line
 from tui.view.live_hosts import (
@@ -303,7 +304,7 @@ class HostTable(PickList["HostView"]):
         """Return the figures of a host; for a broken host, the reason."""
         if row.state not in BROKEN or self.unmeasured:
             return super().row_line(row, rooms, width, fill)
-        why = row.detail or row.state
+        why = run_text(row.detail) or row.state
         lead = table_line(self.columns[: self.LEADING], rooms[: self.LEADING], row)
         text = why if why.startswith(row.state) else f"{row.state}: {why}"
         return Line.of(*lead.runs, ("  " + fit(text, width - lead.width - 4), "bad"), fill=fill)

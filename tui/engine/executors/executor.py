@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from tui.journal.clock import ASKED_TO_END
+from tui.model.operands import Clause, clause
+from tui.text.run_texts import run_text
 
 if TYPE_CHECKING:
     from tui.engine.session.context import RunContext, Window
@@ -14,43 +16,39 @@ if TYPE_CHECKING:
     from tui.model.event import TaskStarted
     from tui.model.plan import Step
 
+# codes of problems, by the reason that a host gives
 ENDS = {
-    "lease": ("lease-expired", "lease expired: the host stopped the load"),
-    "supervisor-died": (
-        "supervisor-died",
-        "the agent's supervisor was killed; the remaining load was stopped",
-    ),
-    "host-rebooted": ("host-rebooted", "the host rebooted during the measurement"),
-    "spool-full": (
-        "spool-full",
-        "no space left in the agent's directory under /tmp on the host: output lost",
-    ),
-    "runner-died": ("runner-died", "the shell that ran the load was killed"),
-    "directory-removed": (
-        "agent-directory-removed",
-        "the agent's directory under /tmp on the host was removed; the host stopped the load",
-    ),
-    "flooded": ("agent-flooded", "too much output: the host stopped the load"),
-    "unknown": ("end-unknown", "output collected; exit code unknown: the host did not answer"),
+    "lease": "lease-expired",
+    "supervisor-died": "supervisor-died",
+    "host-rebooted": "host-rebooted",
+    "spool-full": "spool-full",
+    "runner-died": "runner-died",
+    "directory-removed": "agent-directory-removed",
+    "flooded": "agent-flooded",
+    "unknown": "end-unknown",
 }
 
 
 def end_of(reason: str) -> tuple[str, str]:
     """Return code and message of the problem if a host ended a load for this reason."""
-    return ENDS.get(reason, (f"agent-{reason}", f"the host stopped the load: {reason}"))
+    if reason in ENDS:
+        return ENDS[reason], run_text(clause(ENDS[reason]))
+    return f"agent-{reason}", f"the host stopped the load: {reason}"
 
 
-def early_end_text(reason: str) -> str:
+def early_end(reason: str) -> Clause | str:
     """Return why a load ended early; empty if it ended by itself."""
     if reason in ASKED_TO_END:
-        return "stopped on request"
-    return "" if reason == "exit" else ENDS.get(reason, ("", reason))[1]
+        return clause("stopped-on-request")
+    if reason == "exit":
+        return ""
+    return clause(ENDS[reason]) if reason in ENDS else clause("ended-by-host", quote=reason)
 
 
 def loss_text(reason: str) -> str:
     """Return the message for a connection that was lost before the output was collected."""
     known = reason in ENDS and reason != "unknown"
-    ended = ENDS[reason][1] if known else "how the load ended is unknown"
+    ended = run_text(clause(ENDS[reason])) if known else "how the load ended is unknown"
     return f"connection lost and not restored; {ended}"
 
 

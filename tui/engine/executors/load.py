@@ -52,7 +52,7 @@ async def _follow(run: TaskRun, state: HostStateName) -> Outcome:
         except Exception as fault:
             return await _give_up(run, fault)
     except asyncio.CancelledError:
-        run.session.enter("lost", "could not confirm that the load has stopped")
+        run.session.enter("lost", clause("stop-unconfirmed"))
         run.session.problem(
             run.phase,
             "stop-unconfirmed",

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tui import workloads
-from tui.engine.executors.executor import AdoptedStep, early_end_text, end_of, loss_text
+from tui.engine.executors.executor import AdoptedStep, early_end, end_of, loss_text
 from tui.engine.executors.mpi_job import HeadRun, MpiJob
 from tui.engine.preflight.clean import why_kept
 from tui.engine.preflight.mpi_hosts import (
@@ -332,7 +332,7 @@ def take_result(job: MpiJob, outcome: Outcome, reports: Mapping[str, str]) -> No
         for host, code, message in causes(job, outcome):
             job.sessions[host].problem("measure", code, message, fatal=False)
     job.keep()
-    why_over = "" if clean else early_end_text(outcome.reason) or "ended early"
+    why_over = "" if clean else early_end(outcome.reason) or clause("ended-early")
     for session in job.sessions.values():
         if not session.failed:
             session.enter("done", why_over)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TypeVar
 
 from tui import workloads
-from tui.engine.executors.executor import AdoptedStep, early_end_text, end_of, loss_text
+from tui.engine.executors.executor import AdoptedStep, early_end, end_of, loss_text
 from tui.engine.executors.load import DELIVERY_S, run_load
 from tui.engine.executors.open_files import recording_open_files
 from tui.engine.session.context import (
@@ -47,6 +47,7 @@ from tui.model.event import (
     StepEnded,
     TaskStarted,
 )
+from tui.model.operands import clause
 from tui.model.plan import Step, is_device
 from tui.remote.agent import AgentError
 from tui.remote.fan_out import INTERNAL_ERROR
@@ -235,7 +236,7 @@ def _take_result(ctx: RunContext, run: TaskRun, outcome: Outcome) -> None:
     for code, message in problems_of(run, outcome):
         session.problem("measure", code, message, fatal=False)
     if not session.failed:
-        session.enter("done", early_end_text(outcome.reason))
+        session.enter("done", early_end(outcome.reason))
 
 
 def problems_of(run: TaskRun, outcome: Outcome) -> list[tuple[str, str]]:
@@ -310,7 +311,7 @@ async def _reopen(history: History, run: TaskRun) -> None:
     away_s = LONGEST_AWAY_S if sampled_t is None else run.session.journal.now - sampled_t
     await run.reopen(known.sampled_ms.get(load, 0), away_s)
     state: HostStateName = "running" if run.phase == "measure" else "layout"
-    run.session.enter(state, "taken over" if run.alive else "collecting")
+    run.session.enter(state, clause("taken-over" if run.alive else "collecting"))
 
 
 def not_reached(phase: PhaseName) -> Callable[[HostSession, HostError], None]:

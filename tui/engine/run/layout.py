@@ -27,6 +27,7 @@ from tui.engine.session.host_session import HostSession
 from tui.engine.session.targets import identify_files, identify_paths
 from tui.engine.session.task import TaskLoad, TaskRun
 from tui.model.event import ALLOCATION_ENDED, FileCreated, FilesRemoved
+from tui.model.operands import clause
 from tui.model.plain import some
 from tui.model.plan import FILE_NUMBER, HostTask, Step
 from tui.remote import made
@@ -210,7 +211,7 @@ def _judge(run: TaskRun, exit_code: int | None, reason: str) -> None:
     for code, message in problems:
         run.session.problem("layout", code, f"layout: {message}")
     if not problems:
-        run.session.enter("ready", "laid out")
+        run.session.enter("ready", clause("laid-out"))
 
 
 async def _clean_host(ctx: RunContext, session: HostSession) -> None:

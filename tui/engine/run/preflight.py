@@ -23,7 +23,6 @@ from tui.engine.preflight.rules import (
     facts_of,
     file_system_of,
     identified_by,
-    in_use_by,
     judge_host,
     judge_space,
 )
@@ -46,6 +45,7 @@ from tui.journal.rundir import owner
 from tui.metrics import units
 from tui.model.event import HostClock, HostFactsCollected, HostStateName, PhaseName
 from tui.model.hostfacts import Fact
+from tui.model.operands import Clause, clause
 from tui.model.plan import Plan, Step, of_machine
 from tui.model.shared_files import (
     common_paths,
@@ -59,6 +59,7 @@ from tui.remote.agent import KEPT_DAYS, AgentError, ClockOffset, Holder, TaskDir
 from tui.remote.answers import Expired
 from tui.remote.transport import HostError
 from tui.text.names import names_of
+from tui.text.run_texts import lock_text
 
 # random, so that runs waiting for each other's hosts do not stay in lockstep
 LOOK_AGAIN_S = (2.0, 5.0)
@@ -122,14 +123,15 @@ def _tell(ctx: RunContext, in_use: dict[str, Holder], reported: set[str]) -> Non
     """Report the runs that this run waits for, each once."""
     for name, holder in in_use.items():
         session = session_of(ctx, name)
-        session.enter("checking", f"waiting: {_words(holder)}")
+        lock = {"run": holder.run, "owner": holder.owner, "left_s": holder.left_s}
+        session.enter("checking", clause("lock-wait", **lock))
         if f"{name} {holder.run}" not in reported:
             reported.add(f"{name} {holder.run}")
             session.say("info", f"{_words(holder)}; waiting for it")
 
 
 def _words(holder: Holder) -> str:
-    return f"{in_use_by(holder)}; its lock expires in {holder.left_s} s unless renewed"
+    return lock_text(holder.run, holder.owner, holder.left_s)
 
 
 def session_of(ctx: RunContext, name: str) -> HostSession:
@@ -225,7 +227,7 @@ class ServerSession(HostSession):
     It is not a host of the run, so the journal has no states or problems of it.
     """
 
-    def enter(self, state: HostStateName, detail: str = "") -> None:  # noqa: ARG002
+    def enter(self, state: HostStateName, detail: Clause | str = "") -> None:  # noqa: ARG002
         """Set the state without journalling it."""
         self.state = state
 
@@ -382,10 +384,7 @@ async def _say_slow(session: HostSession) -> None:
     while True:
         await asyncio.sleep(SLOW_S)
         waited = time.monotonic() - begun
-        session.enter(
-            "checking",
-            f"check running for {waited:.0f} s: host busy, or a file system hangs; still waiting",
-        )
+        session.enter("checking", clause("slow-check", waited_s=waited))
 
 
 async def _findings(ctx: RunContext, session: HostSession) -> HostFindings:

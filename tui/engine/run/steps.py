@@ -399,7 +399,11 @@ async def bring_back(ctx: RunContext) -> None:
     gone = [session for session in ctx.sessions if session.failed]
     one_back = partial(_one_back, ctx)
     await on_hosts(
-        ctx, BRING_BACK, gone, one_back, lambda session, error: session.enter("lost", error.message)
+        ctx,
+        BRING_BACK,
+        gone,
+        one_back,
+        lambda session, error: session.enter("lost", clause("problem", quote=error.message)),
     )
 
 
@@ -408,4 +412,4 @@ async def _one_back(ctx: RunContext, session: HostSession) -> None:
     await session.connect(BACK_WITHIN_S)
     await session.agent.sweep(kill=True)  # its old load must not run in parallel
     await copy_programs(ctx, session)  # a rebooted host has lost them
-    session.enter("ready", "back; rejoins the run")
+    session.enter("ready", clause("rejoined"))

@@ -20,6 +20,7 @@ from tui.model.event import (
     Severity,
 )
 from tui.model.hostfacts import Fact
+from tui.model.operands import Clause, clause
 from tui.model.plan import HostTask, Identities, Plan
 from tui.remote.agent import Agent
 from tui.remote.scripts import is_hidden
@@ -200,10 +201,14 @@ class HostSession:
         """Whether the host has dropped out of the run."""
         return self.state in ("failed", "lost")
 
-    def enter(self, state: HostStateName, detail: str = "") -> None:
+    def enter(self, state: HostStateName, detail: Clause | str = "") -> None:
         """Set the host's state and journal it."""
         self.state = state
         self.journal.append(HostState(t=0.0, host=self.name, state=state, detail=detail))
+
+    def leave_for_good(self) -> None:
+        """Set the state to lost, because the host's allocation has ended."""
+        self.enter("lost", clause("allocation-ended", quote=self.gone))
 
     def say(self, severity: Severity, text: str) -> None:
         """Report a message about this host to the user."""
@@ -215,7 +220,7 @@ class HostSession:
             HostProblem(t=0.0, host=self.name, phase=phase, code=code, message=message, fatal=fatal)
         )
         if fatal and not self.failed:
-            self.enter("lost" if code in LOSSES else "failed", message)
+            self.enter("lost" if code in LOSSES else "failed", clause("problem", quote=message))
 
     def remember_created(self, paths: Iterable[str]) -> None:
         """Record paths that this run created, so that they can be listed and removed."""
@@ -274,7 +279,7 @@ class HostSession:
                     away = f"{error.message}; not back in {patience_s:g} s: {self.refusal}"
                     lost = HostError("lost", self.name, away)
                     raise await self.explained(lost) from error
-                self.enter(state, "reconnected")
+                self.enter(state, clause("reconnected"))
             pause = min(pause * 2 or FIRST_PAUSE_S, LONGEST_PAUSE_S)
 
     async def why_gone(self) -> str:
@@ -297,7 +302,8 @@ class HostSession:
 
     def lose(self, why: str) -> None:
         """Set the state to connecting, because the host's connection is lost."""
-        self.enter("connecting", f"connection lost: {why.removeprefix('connection lost: ')}")
+        lost = why.removeprefix("connection lost: ")
+        self.enter("connecting", clause("connection-lost", quote=lost))
 
     async def reconnect(self, patience_s: float) -> bool:
         """Retry, with growing randomized pauses, until connected, rejected, or `patience_s` has
@@ -319,7 +325,7 @@ class HostSession:
                 self.refusal = (
                     self.refusal if self.refusal and error.code == "timeout" else error.message
                 )
-                self.enter("connecting", f"connection lost, retrying: {error.message}")
+                self.enter("connecting", clause("retrying", quote=error.message))
                 await asyncio.sleep(
                     min(pause * random.uniform(0.5, 1.0), max(0.0, deadline - loop.time()))
                 )

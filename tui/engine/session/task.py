@@ -211,7 +211,7 @@ class TaskRun:
         if as_planned or outcome.reason in ASKED_TO_END or not await self.session.why_gone():
             return outcome
         if not self.session.failed:
-            self.session.enter("lost", self.session.gone)
+            self.session.leave_for_good()
         return replace(outcome, reason=ALLOCATION_ENDED)
 
     async def _open_stream(self) -> None:
@@ -302,7 +302,7 @@ class TaskRun:
     async def _resume(self, state: HostStateName, detail: str) -> bool:
         self.session.lose(detail)
         if await self.session.why_gone():
-            self.session.enter("lost", self.session.gone)
+            self.session.leave_for_good()
             return False
         detail = detail.removeprefix("connection lost: ")
         self.session.say(
@@ -316,16 +316,19 @@ class TaskRun:
             try:
                 await self._open_stream()
             except AgentError as error:
-                self.session.enter("lost", f"spool not found: {error.message}")
+                self.session.enter("lost", clause("spool-missing", quote=error.message))
                 return False
             except HostError:
                 await asyncio.sleep(FIRST_PAUSE_S)
                 continue
-            self.session.enter(state, "reconnected")
+            self.session.enter(state, clause("reconnected"))
             self.session.say("info", "reconnected; nothing was lost")
             return True
-        away = no_contact_text(self.lease_s, self.session.refusal or detail)
-        self.session.enter("lost", await self.session.why_gone() or away)
+        if await self.session.why_gone():
+            self.session.leave_for_good()
+            return False
+        why = self.session.refusal or detail
+        self.session.enter("lost", clause("no-contact", quote=why, lease_s=self.lease_s))
         return False
 
     @property
@@ -380,11 +383,6 @@ class TaskRun:
                 role=self.role,
             )
         )
-
-
-def no_contact_text(lease_s: float, why: str) -> str:
-    """Return why a host is given up after a lease without contact, and what its load does."""
-    return f"{why}; no contact for {lease_s:g} s, load stops"
 
 
 class TaskLoad(Struct, frozen=True):

@@ -258,7 +258,7 @@ def _host(record: RunRecord, host: HostRecord) -> list[TableCell]:
     )
     if clock is not None and known and clock.uncertainty_s is not None:
         ahead += f" ± {clock.uncertainty_s * 1000:.1f}"
-    state = f"{host.state or ''} {host.detail}".strip()
+    state = f"{host.state or ''} {run_text(host.detail)}".strip()
     version = record.provenance.tool_versions.get(host.name, "")
     return [
         host.name,
