@@ -31,6 +31,7 @@ from tui.model.profile_parts import grid_points
 from tui.model.quantities import parse_duration, shown
 from tui.model.yaml_text import KeyPath, YamlDocument
 from tui.text.form import worded_from
+from tui.workloads.fio.blocks import block_problem
 from tui.workloads.fio.objects import object_problems
 from tui.workloads.fio.option_table import (
     OWN_OPTIONS,
@@ -251,6 +252,7 @@ def problems(
         yield from _time_problems(job, document)
         yield from _place_problems(profile, job, document)
         yield from _object_problems(job, document)
+        yield from _block_problems(job, document)
     yield from _headline_problems(profile, jobs, document)
 
 
@@ -350,6 +352,15 @@ def _object_problems(job: Effective, document: YamlDocument) -> Iterator[Problem
     if known.get("rw", "read").partition(":")[0] in (*READS, *WRITES, *TRIMS):
         for name, why in object_problems(JobOptions("", {}, known)):
             yield document.problem(job[name].path, f"{name}: {why}")
+
+
+def _block_problems(job: Effective, document: YamlDocument) -> Iterator[Problem]:
+    known = {name: each.text for name, each in job.items() if each.text != "?"}
+    if found := block_problem(JobOptions("", {}, known)):
+        name, why = found
+        yield document.problem(
+            job[name].path, f"{job[name].path[-1]}: found {job[name].text}; {why}"
+        )
 
 
 def _headline_problems(

@@ -17,6 +17,7 @@ from tui.model.objects import check_apart
 from tui.model.plan import FileSpec, HostTask, Step, is_device
 from tui.model.problem import Problem, UsageError
 from tui.model.profile import ParamValue, Profile, has_share, puts_first, wants_layout
+from tui.workloads.fio.blocks import block_problem
 from tui.workloads.fio.body import resolve_options
 from tui.workloads.fio.engines import engines_of
 from tui.workloads.fio.jobfile import added_options, explicit_seed, render_options
@@ -143,7 +144,7 @@ def _task(
     files, directories = files_of(shared, jobs, strict=layout)
     required = required_dir(profile, params, directories)
     own_seed, plans = explicit_seed(shared, jobs), job_options(shared, jobs)
-    _check_objects(profile, plans)
+    _check_jobs(profile, plans)
     return HostTask(
         host=host,
         randseed=seed if own_seed is None else own_seed,
@@ -170,8 +171,10 @@ def _all_moved(jobs: Sequence[JobOptions]) -> int | None:
     return sum(known) if len(known) == len(moved) else None
 
 
-def _check_objects(profile: Profile, jobs: Sequence[JobOptions]) -> None:
-    wrong = [f"job {job.name}: {name}: {why}" for job in jobs for name, why in object_problems(job)]
+def _check_jobs(profile: Profile, jobs: Sequence[JobOptions]) -> None:
+    found = [(job.name, each) for job in jobs for each in object_problems(job)]
+    found += [(job.name, each) for job in jobs if (each := block_problem(job)) is not None]
+    wrong = [f"job {job}: {name}: {why}" for job, (name, why) in found]
     if wrong:
         raise UsageError([Problem(f"{profile.profile}: {each}") for each in wrong])
 

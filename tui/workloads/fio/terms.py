@@ -6,17 +6,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from tui.model.plain import NAME_PATTERN
 from tui.model.problem import UsageError
 from tui.model.quantities import parse_size
 from tui.workloads.base import FromTerms
+from tui.workloads.fio.blocks import block_problem
 from tui.workloads.fio.engine_kinds import FILELESS_ENGINES, SYNC_ENGINES
 from tui.workloads.fio.option_table import by_name, canonical, name_problem, option_problem
 from tui.workloads.fio.options import (
     DIRECTIONS,
     OF_THE_TARGET,
+    JobOptions,
 )
 from tui.workloads.terms import GivenTerms, JobTerm, TermJob, TermParam, fits, unknown_term
 
@@ -74,6 +77,7 @@ def make_job(given: GivenTerms) -> TermJob:
     checked = _checked(given)
     values = {**_defaults(checked), **checked}
     _check_target(values)
+    _check_blocks(values)
     params = {name: _param(name, each) for name, each in values.items() if _is_param(name, each)}
     options = {name: f"{{{name}}}" if name in params else each[0] for name, each in values.items()}
     own = {
@@ -154,6 +158,20 @@ def _check_target(values: Mapping[str, Sequence[str]]) -> None:
                     f"fio: {name}={value}: expected an absolute path on the hosts, without # ; $"
                     " ` \\"
                 )
+
+
+def _check_blocks(values: Mapping[str, Sequence[str]]) -> None:
+    """Raise UsageError for I/O sizes that direct I/O cannot do."""
+    sizes = _sizes(values)
+    others = {
+        name: values[name]
+        for name in ("ioengine", "direct", "buffered", "kb_base")
+        if name in values
+    }
+    for size, *rest in product(values[sizes], *others.values()):
+        set_to = {name: _as_option(name, text) for name, text in zip(others, rest, strict=True)}
+        if found := block_problem(JobOptions("", {}, {sizes: size} | set_to)):
+            raise UsageError(f"fio: {sizes}={','.join(values[sizes])}: {found[1]}")
 
 
 def _is_param(name: str, values: Sequence[str]) -> bool:

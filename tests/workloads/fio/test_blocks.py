@@ -1,0 +1,83 @@
+"""I/O sizes that direct I/O cannot do are refused in terms, profiles and plans."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.workloads.fio.test_plan import built, profile
+from tui.model.problem import BenchtuiError
+from tui.model.profile_load import load_profile
+from tui.workloads.fio.blocks import block_problem
+from tui.workloads.fio.options import JobOptions
+from tui.workloads.fio.terms import make_job
+
+DIRECT = {"ioengine": "libaio", "direct": "1"}
+
+
+@given(size=st.integers(1, 1 << 24), engine=st.sampled_from(["psync", "libaio", "io_uring"]))
+def test_direct_io_is_of_whole_sectors(size: int, engine: str) -> None:
+    given = {"bs": str(size), "ioengine": engine}
+    assert (block_problem(JobOptions("j", {"direct": "1"}, given)) is not None) == bool(size % 512)
+    assert block_problem(JobOptions("j", {}, given)) is None
+
+
+@pytest.mark.parametrize(("options", "refused"), [
+    ({"bs": "4k,1000"}, True), ({"bs": "4k,8k"}, False), ({"bs": "1-4k"}, True),
+    ({"bsrange": "512-1000"}, False), ({"bsrange": "100-4k"}, True),
+    ({"bssplit": "4k/50:700/50"}, True), ({"bssplit": "4k/50:512/50,8k/"}, False),
+    ({"bs": "1", "bssplit": "4k/100"}, False), ({"bs": "2300", "ioengine": "mmap"}, False),
+    ({"bs": "1", "ioengine": "null"}, False), ({"bs": "1", "kb_base": "1000"}, False),
+    ({"bs": "nonsense"}, False), ({}, False),
+])  # fmt: skip
+def test_every_way_to_set_sizes_is_read(options: dict[str, str], refused: bool) -> None:
+    assert (block_problem(JobOptions("j", DIRECT, options)) is not None) == refused
+
+
+@pytest.mark.parametrize(
+    ("terms", "refused"),
+    [
+        ({"bs": ["1"]}, True),
+        ({"bs": ["4k", "100"]}, True),
+        ({"bs": ["1"], "direct": ["no"]}, False),
+        ({"bs": ["1"], "direct": ["no", "yes"]}, True),
+        ({"bs": ["1"], "ioengine": ["psync"]}, True),
+        ({"bs": ["512"]}, False),
+    ],
+)
+def test_a_job_of_terms_names_the_term(terms: dict[str, list[str]], refused: bool) -> None:
+    given = {"directory": ["/mnt/t"], **terms}
+    if not refused:
+        assert make_job(given).body
+        return
+    with pytest.raises(BenchtuiError, match=f"bs={','.join(terms['bs'])}: "):
+        make_job(given)
+
+
+def test_a_plan_refuses_what_a_parameter_makes_of_a_valid_profile() -> None:
+    params = {"bs": {"default": "4k", "kind": "size"}}
+    shared = {**DIRECT, "directory": "/d", "size": "1M"}
+    made = profile(params=params, prepare={}, fio={
+        "global": shared, "jobs": {"a": {"rw": "read", "bs": "{bs}"}},
+    })  # fmt: skip
+    assert built(made, bs="8k").jobs[0].block_bytes == 8192
+    with pytest.raises(BenchtuiError, match="job a: bs: "):
+        built(made, bs="1000")
+
+
+def test_a_profile_names_the_place() -> None:
+    text = """
+profile: my/x
+title: A test
+tool: fio
+params: {block: {default: 700, kind: size}}
+fio:
+  global: {ioengine: psync, directory: /mnt/t, size: 1M, direct: 1}
+  jobs: {a: {rw: randread, bs: "{block}"}}
+headline: {metric: iops, direction: read}
+"""
+    with pytest.raises(BenchtuiError) as told:
+        load_profile(text, "x.yaml")
+    (problem,) = told.value.problems
+    assert problem.line == 8 and "bs: found 700" in problem.message
