@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.library.test_findings_as_codes import OLD
+from tui.export.live import line_of
 from tui.journal.fold import fold_all
 from tui.journal.reader import read_events
 from tui.journal.state import RunState
@@ -16,7 +17,7 @@ from tui.library.build import write_record
 from tui.library.load import load_record, record_json
 from tui.library.runs import RunStore
 from tui.library.verify import verify_run
-from tui.model.event import HostState, RunEnded, StepEnded, encode
+from tui.model.event import HostState, RunEnded, StepEnded, StopRequested, encode
 from tui.model.figure_record import CodedText
 from tui.model.operands import Clause, clause
 from tui.model.rundir import JOURNAL_FILE
@@ -81,3 +82,16 @@ def test_the_same_run_with_codes_says_the_same(name: str, tmp_path: Path) -> Non
     (summary,) = RunStore(run_dir.parent).list()
     assert (summary.reason, summary.why) == (CODES[reason], reason)
     assert [each for each in verify_run(run_dir).differs if not each.startswith("raw/")] == []
+
+
+@pytest.mark.parametrize("text", CODES)
+def test_streams_have_the_text_of_a_reason(text: str) -> None:
+    events = (
+        HostState(t=1.0, host="h1", state="ready", detail=CODES[text]),
+        StepEnded(t=1.0, step=0, reason=CODES[text]),
+        RunEnded(t=1.0, state="partial", exit_code=4, reason=CODES[text]),
+        StopRequested(t=1.0, mode="stop", reason=CODES[text]),
+    )
+    for event in events:
+        told = json.loads(line_of(event))
+        assert told.get("reason", told.get("detail")) == text

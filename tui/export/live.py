@@ -9,6 +9,7 @@ from math import ceil, floor
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from tui.journal.fold import fold
 from tui.journal.reader import JournalEvent, JournalTail
@@ -185,7 +186,7 @@ def line_of(moment: ExportSecond | Event | RunRecord) -> str:
 
 def _document(moment: ExportSecond | Event | RunRecord) -> object:
     if isinstance(moment, Event):
-        return moment
+        return _with_text(moment)
     if isinstance(moment, RunRecord):
         headline = None
         if moment.headline is not None:
@@ -207,6 +208,15 @@ def _document(moment: ExportSecond | Event | RunRecord) -> object:
         **{name: getattr(moment, name) for name in moment.__slots__},
         "utc": utc,
     }
+
+
+def _with_text(event: Event) -> Event:
+    """Return an event with the text of its reason, for readers outside of benchtui."""
+    if isinstance(event, HostState):
+        return replace(event, detail=run_text(event.detail))
+    if isinstance(event, StepEnded | RunEnded | StopRequested):
+        return replace(event, reason=run_text(event.reason))
+    return event
 
 
 def _files(source: ExportSource) -> Iterator[ExportFile]:
