@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from tui.record.search import SearchView
 
 OPS = "ops"  # in place of a direction
+PREPARING = ("layout", "barrier")  # phases of a step before its load
 NO_HEAT: Mapping[str, HeatBins] = {}
 
 
@@ -189,12 +190,14 @@ def operations_progress(state: RunState, plan: Plan | None) -> tuple[float, floa
 
 
 def is_between(state: RunState) -> bool:
-    """Return whether a step has ended and the next one is being prepared.
+    """Return whether a step has ended and the hosts prepare the next one.
 
-    The figures then belong to the step that ended.
+    The figures then belong to the step that ended. They stay while it is collected, in a pause, and
+    while the run cleans up, which is no step's phase.
     """
-    current = state.current
-    return not state.ended and current.step is not None and state.step != current.step
+    step, current = state.step, state.current.step
+    prepared = state.phase in PREPARING and step is not None
+    return not state.ended and current is not None and prepared and step != current
 
 
 def metadata_step(state: RunState, plan: Plan | None) -> Step | None:
@@ -239,12 +242,13 @@ def trail_of(feed: Feed) -> list[tuple[str, str]]:
 
 
 def step_of(state: RunState, plan: Plan | None) -> Step | None:
-    """Return the current step; before any has started, the first one. None without a plan."""
-    return (
-        plan.steps[min(state.step or 0, len(plan.steps) - 1)]
-        if plan is not None and plan.steps
-        else None
-    )
+    """Return the current step; between steps and at the end the one whose figures are shown, before
+    any has started the first one. None without a plan.
+    """
+    if plan is None or not plan.steps:
+        return None
+    index = state.step if state.step is not None else state.current.step
+    return plan.steps[min(index or 0, len(plan.steps) - 1)]
 
 
 def latency_kind_of(state: RunState, plan: Plan | None) -> str:
