@@ -182,7 +182,27 @@ def test_a_run_without_seconds_has_too_few_repetitions_to_say() -> None:
     found = compare([run(step(count=0))], [run(step(IOPS * 2, count=0))])
     assert found.word == "too few repetitions to say"
     # one line gives the reason for all figures
-    assert text(found).count("one run each, with fewer than 10 s of data") == 1
+    assert text(found).count("one run each") == 1
+
+
+@pytest.mark.parametrize("count", [0, 1, 9])
+def test_runs_too_short_for_an_interval_have_the_seconds_that_they_have(count: int) -> None:
+    found = compare([run(step(count=count))], [run(step(IOPS * 2, count=30))])
+    reason = headline(found).reason
+    assert reason is not None and reason["code"] == "short-runs"
+    assert (reason["operands"]["seconds"], reason["operands"]["least_s"]) == (count, 10)
+
+
+def test_runs_that_are_long_enough_are_not_called_short() -> None:
+    columns = [run(step(count=30)) for _ in range(2)]
+    for record in columns:
+        series = record.steps[0].series
+        assert series is not None
+        for each in series.columns:
+            each.iops = [0.0] * 30
+    found = compare([columns[0]], [columns[1]])
+    reason = headline(found).reason
+    assert reason is not None and reason["code"] == "no-spread-within-runs"
 
 
 @pytest.mark.parametrize(

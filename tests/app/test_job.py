@@ -103,6 +103,35 @@ async def test_ctrl_s_saves_the_job_as_a_profile(home: Path) -> None:
         assert "8k" not in profile.title, "the block size can be changed in the profile"
 
 
+async def test_after_saving_the_plan_is_that_of_the_saved_profile_until_a_field_changes(
+    home: Path,
+) -> None:
+    async with opened(local(home)) as user:
+        screen = await form(user)
+        await change(user, "@repeat", "3")
+        await user.sees(lambda: screen.plan is not None and len(screen.plan.steps) == 3)
+        await save(user, "my/reads")
+        await user.sees(lambda: planned(screen).profile.tag == "my/reads")
+        assert (len(planned(screen).steps), user.app.selection.profile) == (3, "my/reads")
+        await change(user, "bs", "8k")
+        await user.sees(lambda: planned(screen).profile.tag == "fio/randread-8k")
+        await change(user, "bs", "4k")
+        await user.sees(lambda: planned(screen).profile.tag == "my/reads")
+
+
+async def test_a_saved_profile_that_was_edited_since_is_not_taken_for_the_fields(
+    home: Path,
+) -> None:
+    async with opened(local(home)) as user:
+        screen = await form(user)
+        await save(user, "my/reads")
+        await user.sees(lambda: planned(screen).profile.tag == "my/reads")
+        file = user.app.paths.profiles / "my/reads.yaml"
+        file.write_text(file.read_text().replace("default: 4k", "default: 8k"))
+        screen.replan()
+        assert planned(screen).profile.tag == "fio/randread-4k"
+
+
 async def test_repeat_measures_each_point_again_and_is_saved(home: Path) -> None:
     async with opened(local(home)) as user:
         screen = await form(user)

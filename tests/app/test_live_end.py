@@ -199,6 +199,22 @@ def test_what_helps_follows_from_the_problems(state: str, code: str, kind: str |
     assert (found.kind if found is not None else None) == kind
 
 
+@pytest.mark.parametrize(
+    ("code", "hosts", "without"),
+    [
+        ("unreachable", ["h1", "h2"], ["h1"]),
+        ("timeout", ["h1", "h2"], ["h1"]),
+        ("unreachable", ["h1"], []),
+        ("no-space", ["h1", "h2"], []),
+    ],
+)
+def test_another_run_leaves_out_hosts_that_were_not_reached_if_others_are_left(
+    code: str, hosts: list[str], without: list[str]
+) -> None:
+    found = remedies.remedy_of("failed", [Trouble("h1", code, "because")], hosts)
+    assert found is not None and (found.kind, found.hosts) == ("change", without)
+
+
 def test_the_plan_that_is_run_again_waits_or_takes_the_hosts_over() -> None:
     plan = plan_of(["h1"], ["read"], 10.0)
     assert (taken := again(plan, "take")) is not None and taken.take_locks and not taken.wait_s

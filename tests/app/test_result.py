@@ -11,6 +11,7 @@ from typing import cast
 
 import pytest
 
+from tests.app.driver import write_inventory
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.app.matrix_maker import line_sweep
 from tests.app.search_maker import search_in
@@ -25,6 +26,8 @@ from tui.app.screens.result_details import hosts_lines, latency_lines
 from tui.app.screens.result_page import Page
 from tui.app.screens.result_text import title_line
 from tui.app.screens.result_tiles import figure_tiles, headline
+from tui.app.screens.review import ReviewScreen
+from tui.journal.rundir import load_plan
 from tui.library.build import write_record
 from tui.library.load import load_record
 from tui.library.summary import NOT_SEALED
@@ -386,7 +389,22 @@ async def test_a_damaged_record_is_reported_not_thrown(maker: RunMaker) -> None:
     (maker.run_dir / "run.json").write_text('{"schema": "benchtui.run/1"}')
     async with stage(maker, step="result") as (app, _):
         assert "not a run record" in " ".join(app.text_of("#result-page").split())
-        assert str(app.screen.query_one(KeyBar).render()) == "p replay  ? help  q quit"
+        assert str(app.screen.query_one(KeyBar).render()) == "r run again  p replay  ? help  q quit"
+
+
+async def test_r_shows_the_hosts_and_parameters_of_the_run_on_review(
+    maker: RunMaker, tmp_path: Path
+) -> None:
+    names = [host.name for host in load_plan(maker.run_dir).hosts]
+    write_inventory(tmp_path, f"hosts: {{{', '.join(f'{name}: {{}}' for name in names)}}}\n")
+    async with stage(maker, step="result") as (app, pilot):
+        assert "r run again" in str(app.screen.query_one(KeyBar).render())
+        await pilot.press("r")
+        await app.settle(pilot)
+        assert isinstance(app.screen, ReviewScreen) and app.selection.ticked == names
+        await pilot.press("escape")
+        await app.settle(pilot)
+        assert isinstance(app.screen, ResultScreen)
 
 
 async def test_p_plays_the_run_again(maker: RunMaker) -> None:

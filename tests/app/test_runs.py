@@ -486,6 +486,14 @@ async def test_run_again_fills_review_and_says_what_is_not_there_any_more(
         assert isinstance(app.screen, RunsScreen)
 
 
+async def test_run_again_can_leave_out_hosts_and_says_so(newest: RunMaker, tmp_path: Path) -> None:
+    write_inventory(tmp_path, "hosts:\n  weka-[01-04]: {}\n")
+    async with stage(newest, step="runs") as (app, _):
+        found = resuming.read_choice(newest.run_dir, app.fleet, app.catalogue, ["weka-02"])
+    assert found.hosts == ["weka-01", "weka-03", "weka-04"]
+    assert any("weka-02" in caveat for caveat in found.caveats)
+
+
 async def test_run_again_knows_hosts_that_were_written_down_since(
     newest: RunMaker, tmp_path: Path
 ) -> None:

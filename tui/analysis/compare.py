@@ -322,8 +322,17 @@ def effect_of(
             ranked = figure.metric == "latency" and figure.percentile is not None
             method: stats.Method = "one run, order statistics" if ranked else "within one run"
             return stats.of_spreads(values[0][0], values[1][0], spreads[0], spreads[1], method)
-        return stats.Effect(values[1][0] / values[0][0], method="within one run")
+        counts = [seconds_of(side[0], figure) for side in (a, b)]
+        return stats.Effect(
+            values[1][0] / values[0][0], method="within one run", seconds=min(counts)
+        )
     return stats.of_repetitions(values[0], values[1])
+
+
+def seconds_of(attempt: PointRepetition, figure: Headline) -> int:
+    """Return how many whole seconds of a figure are known of all hosts together."""
+    columns = attempt.series(figure)
+    return 0 if columns is None else sum(value is not None for value in columns.iops)
 
 
 def spread_of(attempt: PointRepetition, figure: Headline) -> stats.LogSpread | None:
@@ -469,7 +478,10 @@ def _worded(change: Change, family: int, alpha: float) -> Change:
 def _why_too_few(change: Change) -> Clause:
     a, b = change.values_a, change.values_b
     if (len(a), len(b)) == (1, 1):
-        return clause("short-runs", least_s=stats.LEAST_SECONDS)
+        seconds = change.effect.seconds if change.effect is not None else None
+        if seconds is None or seconds >= stats.LEAST_SECONDS:
+            return clause("no-spread-within-runs")
+        return clause("short-runs", seconds=seconds, least_s=stats.LEAST_SECONDS)
     return clause("few-repetitions", a=len(a), b=len(b), needed=LEAST_RANKED_REPETITIONS,
                   apart=max(a) < min(b) or max(b) < min(a))  # fmt: skip
 

@@ -53,7 +53,8 @@ COMPARISON: dict[str, Text] = {
         "{figures} figures tested together require {needed} repetitions, not {repetitions}"
     ),
     "wide-interval": "wide interval",
-    "short-runs": "one run each, with fewer than {least_s:g} s of data",
+    "short-runs": "one run each; whole seconds with data: {seconds} of {least_s:g} needed",
+    "no-spread-within-runs": "one run each, and nothing in them to estimate the noise from",
     "few-repetitions": few_repetitions,
     # searches
     "search-noise-unknown": "within-search only; the noise between searches is unknown",

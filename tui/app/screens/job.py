@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
 from textual import events
 from textual.content import Content
 from textual.widget import Widget
@@ -23,6 +24,7 @@ from tui.model.problem import BenchtuiError, UsageError
 from tui.text.line import LABEL, WARN, Line, labelled
 
 if TYPE_CHECKING:
+    from tui.engine.inputs.profiles import LoadedProfile
     from tui.model.plan import Plan
     from tui.workloads.base import Workload
 
@@ -34,6 +36,14 @@ EMPTY = {"directory": "required", "filename": "or a path here"}
 UNUSED = "none"  # in other empty fields without a default
 ONCE = "1"  # default of the field "repeat"
 NAME_HELP = "family/name in lower case, such as my/reads; the profile is a YAML file you can edit"
+
+
+class SavedJob(Struct, frozen=True):
+    """The profile that the fields were saved as: what it says, and the digest of its file."""
+
+    tag: str
+    data: dict[str, Any]
+    sha256: str
 
 
 class JobScreen(PlanScreen):
@@ -49,6 +59,7 @@ class JobScreen(PlanScreen):
         super().__init__()
         self.terms: dict[str, str] = {}  # as typed
         self.repeat = ONCE  # as typed
+        self.saved: SavedJob | None = None  # as long as the fields are as they were saved
 
     @property
     def workload(self) -> Workload:
@@ -134,13 +145,35 @@ class JobScreen(PlanScreen):
         if not self.given.keys() & TARGETS:
             raise UsageError(NO_TARGET)
         catalogue, selection = self.shell.catalogue, self.shell.selection
-        name = catalogue.keep_job(made_profile(self.workload, self.given))
-        self.loaded = catalogue.load(name)
+        if (saved := self.saved_profile()) is not None:
+            name, self.loaded = saved.profile.profile, saved
+        else:
+            name = catalogue.keep_job(made_profile(self.workload, self.given))
+            self.loaded = catalogue.load(name)
         selection.choose_profile(name)
         selection.reset_input()
-        selection.repeat = "" if self.repeat == ONCE else self.repeat
+        selection.repeat = "" if saved or self.repeat == ONCE else self.repeat
         selection.changes += 1
         return review_form.plan_of(self.loaded, self.shell)
+
+    def saved_profile(self) -> LoadedProfile | None:
+        """Return the profile that the fields were saved as; None if they or it changed since."""
+        if (saved := self.saved) is None or saved.data != self.data_of(
+            self.given, saved.tag, self.repeat
+        ):
+            return None
+        try:
+            loaded = self.shell.catalogue.load(saved.tag)
+        except BenchtuiError:
+            return None
+        return loaded if loaded.sha256 == saved.sha256 else None
+
+    def data_of(self, given: dict[str, tuple[str, ...]], tag: str, repeat: str) -> dict[str, Any]:
+        """Return what the profile of these fields says, without the comment at its top."""
+        from tui.engine.inputs.terms import made_profile
+        from tui.model.yaml_text import load
+
+        return load(made_profile(self.workload, given, tag, int(repeat)), "").data
 
     def show_problem(self, problem: str) -> None:
         """Show why the plan cannot be started; a target not typed yet is no mistake."""
@@ -198,20 +231,24 @@ class JobScreen(PlanScreen):
         name = f"my/{self.loaded.profile.profile.partition('/')[2]}"
         self.app.push_screen(
             LineDialog("Save as a profile", NAME_HELP, name, "save"),
-            partial(self.save, self.given, int(self.repeat)),
+            partial(self.save, self.given, self.repeat),
         )
 
-    def save(self, given: dict[str, tuple[str, ...]], repeat: int, tag: str | None) -> None:
-        """Save the job as a profile, which the Profiles screen then lists."""
+    def save(self, given: dict[str, tuple[str, ...]], repeat: str, tag: str | None) -> None:
+        """Save the job as a profile, which Profiles then lists and Enter starts."""
         from tui.engine.inputs.profile_files import create
         from tui.engine.inputs.terms import made_profile
 
         if not tag:
             return
         try:
-            profile = made_profile(self.workload, given, tag, repeat)
+            profile = made_profile(self.workload, given, tag, int(repeat))
             path = create(self.shell.catalogue, tag, profile)
+            loaded = self.shell.catalogue.load(tag)
+            self.saved = SavedJob(tag, self.data_of(given, tag, repeat), loaded.sha256)
         except BenchtuiError as error:
             self.notify(str(error), severity="error")
             return
         self.notify(f"saved {tag}: {path}")
+        self.launch_line.hold()
+        self.replan()

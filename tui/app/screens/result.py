@@ -49,7 +49,8 @@ CHART_SHARE = 0.42
 LEAST_CHART, MOST_CHART = 9, 26
 AROUND = 4  # rows outside the page: header, run, tabs, keys
 ONE_CHART = frozenset({"summary"})  # tabs that end in a single chart
-NEED_A_RECORD = frozenset(action.id for action in run_actions.RESULT) - {"result.replay"}
+WITHOUT_RECORD = {"result.replay", "result.again"}
+NEED_A_RECORD = frozenset(action.id for action in run_actions.RESULT) - WITHOUT_RECORD
 
 
 class ResultPage(Lines):
@@ -236,6 +237,7 @@ class ResultScreen(StepScreen):
         useful = {
             "result.job": len(page.jobs) > 1,
             "result.remedy": remedies.of_record(page.record) is not None,
+            "result.again": page.record.state not in ("imported", "baseline"),
         }
         useful["result.defend"] = any(tab.name == "defend" for tab in tabs_of(page))
         self.query_one(KeyBar).leave_out(

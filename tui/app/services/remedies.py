@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -136,6 +136,7 @@ def trust_question(keys: Sequence[Presented]) -> Confirm:
 
 
 UNKNOWN_KEY = "host-key-unknown"
+NOT_REACHED = ("unreachable", "refused", "timeout")  # codes of HostError
 WORDS = {
     "take": "wait for the hosts, or run anyway",
     "trust": "check the hosts' keys",
@@ -153,17 +154,31 @@ class Remedy:
     @property
     def words(self) -> str:
         """The remedy in a few words, as label of its key."""
+        if self.kind == "change" and self.hosts:
+            return f"change it and run again without {some(self.hosts)}"
         return WORDS[self.kind]
 
+    @property
+    def hosts(self) -> list[str]:
+        """The hosts with these problems, each once."""
+        return [*dict.fromkeys(each.host for each in self.troubles)]
 
-def remedy_of(state: str, troubles: Iterable[Trouble]) -> Remedy | None:
-    """Return the remedy for a run's state and problems; None if it needs none."""
+
+def remedy_of(
+    state: str, troubles: Iterable[Trouble], hosts: Collection[str] = ()
+) -> Remedy | None:
+    """Return the remedy for a run's state and problems; None if it needs none.
+
+    Of its `hosts`, those that were not reached are left out of another run, unless none is left.
+    """
     found = list(troubles)
     if locked := tuple(each for each in found if each.code == LOCKED):
         return Remedy("take", locked)
     if unknown := tuple(each for each in found if each.code == UNKNOWN_KEY):
         return Remedy("trust", unknown)
-    return Remedy("change") if state == "failed" else None
+    away = tuple(each for each in found if each.code in NOT_REACHED)
+    some_left = set(hosts) - {each.host for each in away}
+    return Remedy("change", away if some_left else ()) if state == "failed" else None
 
 
 def of_state(state: RunState) -> Remedy | None:
@@ -171,7 +186,9 @@ def of_state(state: RunState) -> Remedy | None:
     if not state.ended:
         return None
     return remedy_of(
-        state.state, (Trouble(each.host, each.code, each.message) for each in state.problems)
+        state.state,
+        (Trouble(each.host, each.code, each.message) for each in state.problems),
+        state.hosts,
     )
 
 
@@ -182,13 +199,13 @@ def of_record(record: RunRecord) -> Remedy | None:
         for host in record.hosts
         for each in host.problems
     )
-    return remedy_of(record.state, problems)
+    return remedy_of(record.state, problems, [host.name for host in record.hosts])
 
 
 def mend(screen: StepScreen, remedy: Remedy | None, run_dir: Path, plan: Plan | None) -> None:
     """Apply a remedy; ask before it starts a run or trusts a key. Say so if there is none.
 
-    The remedy "change" shows the run on Review.
+    The remedy "change" shows the run on Review, without the hosts that were not reached.
     """
     if remedy is None:
         screen.notify("nothing to fix in this run; press r on Runs to run it again")
@@ -197,11 +214,11 @@ def mend(screen: StepScreen, remedy: Remedy | None, run_dir: Path, plan: Plan | 
             take_over_question(remedy.troubles), partial(_answered, screen, plan)
         )
     elif remedy.kind == "trust" and plan is not None:
-        names = {each.host for each in remedy.troubles}
-        hosts = [host for host in plan.hosts if host.name in names]
+        hosts = [host for host in plan.hosts if host.name in remedy.hosts]
         screen.run_worker(_trust(screen, hosts, run_dir), group="trust", exclusive=True)
     else:
-        screen.shell.run_worker(run_again(screen.shell, run_dir), group="again", exclusive=True)
+        again_without = run_again(screen.shell, run_dir, remedy.hosts)
+        screen.shell.run_worker(again_without, group="again", exclusive=True)
 
 
 def _answered(screen: StepScreen, plan: Plan, answer: str | None) -> None:

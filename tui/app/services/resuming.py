@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +19,7 @@ from tui.app.services.launching import agree_to_overwrite, start_engine
 from tui.app.services.preflight import preview_plan
 from tui.judge.wording import worded
 from tui.metrics.units import plural
+from tui.model.plain import some
 from tui.model.problem import BenchtuiError, UsageError
 from tui.model.rundir import PLAN_FILE
 
@@ -40,12 +41,17 @@ if TYPE_CHECKING:
 AGAIN_FROM = ("runs", "result")
 
 
-async def run_again(shell: AppShell, run_dir: Path) -> None:
-    """Select the hosts, profile and parameters of a run, and show Review."""
+async def run_again(shell: AppShell, run_dir: Path, without: Collection[str] = ()) -> None:
+    """Select the hosts, profile and parameters of a run, and show Review.
+
+    `without`: hosts of the run that were not reached, and are not selected.
+    """
     asked_on = str(getattr(shell.screen, "SCOPE", ""))
     shell.forget_fleet()  # its hosts may have been added since
     try:
-        chosen = await asyncio.to_thread(read_choice, run_dir, shell.fleet, shell.catalogue)
+        chosen = await asyncio.to_thread(
+            read_choice, run_dir, shell.fleet, shell.catalogue, without
+        )
     except BenchtuiError as error:
         shell.notify(str(error), severity="warning")
         return
@@ -65,8 +71,10 @@ class RunSelection:
     caveats: list[str]
 
 
-def read_choice(run_dir: Path, fleet: Fleet, catalogue: Catalogue) -> RunSelection:
-    """Return the selection that repeats a run.
+def read_choice(
+    run_dir: Path, fleet: Fleet, catalogue: Catalogue, without: Collection[str] = ()
+) -> RunSelection:
+    """Return the selection that repeats a run, without some of its hosts.
 
     Raises BenchtuiError if the run cannot be repeated.
     """
@@ -82,11 +90,16 @@ def read_choice(run_dir: Path, fleet: Fleet, catalogue: Catalogue) -> RunSelecti
     is_job = bool(command_in(plan.profile.text))
     profile = catalogue.keep_job(plan.profile.text) if is_job else plan.profile.tag
     again = choices_again(plan, catalogue.load(profile))
-    hosts, gone = known_hosts([host.name for host in plan.hosts], fleet)
-    servers, gone_servers = known_hosts([server.name for server in plan.servers], fleet)
+    names, server_names = (
+        [host.name for host in hosts if host.name not in without]
+        for hosts in (plan.hosts, plan.servers)
+    )
+    hosts, gone = known_hosts(names, fleet)
+    servers, gone_servers = known_hosts(server_names, fleet)
     if not hosts:
         raise UsageError(f"none of the run's hosts exist any more: {', '.join(gone)}")
     caveats = [f"{name} no longer exists and is excluded" for name in (*gone, *gone_servers)]
+    caveats += [f"{some([*without])}: not reached in that run and excluded"] if without else []
     return RunSelection(hosts, servers, profile, again, [*caveats, *again.caveats])
 
 

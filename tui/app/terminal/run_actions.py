@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tui.app.terminal.action import Action
 
+AGAIN_HELP = "Open Review with the run's hosts and parameters"
 REMEDY_HELP = "Failed run: run again, trust keys, or change the plan"
 COPY_HELP = "Copy headline, table, CSV, command or path (OSC 52)"
 EXPORT_HELP = "Export for other tools, such as CSV or JUnit"
@@ -195,6 +196,7 @@ RESULT = (
         "Compare with published results, or return to the summary",
            call="toggle_tab('published')"),
     Action("result.remedy", ("T",), "remedy", REMEDY_HELP, footer=1),
+    Action("result.again", ("r",), "run again", AGAIN_HELP, footer=3, on_run=True),
     Action("result.resume", ("u",), "resume", RESUME_HELP, on_run=True),
     Action("result.prove", ("P",), "prove bottleneck",
         "Test the bottleneck with a short counter-experiment",
@@ -223,9 +225,7 @@ RUNS = (
         footer=1),
     Action("runs.pane", ("tab",), "pane",
         "Move to the details (j and k scroll), or back to the list"),
-    Action("runs.again", ("r",), "run again",
-        "Open Review with the run's hosts and parameters",
-           footer=2, on_run=True),
+    Action("runs.again", ("r",), "run again", AGAIN_HELP, footer=2, on_run=True),
     Action("runs.filter", ("slash",), "filter",
         "Filter: words, tag:a profile:weka verdict:valid since:7d",
            footer=3),
