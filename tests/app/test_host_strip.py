@@ -8,7 +8,7 @@ import pytest
 
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.app.stage import SMALL, WIDE, stage
-from tui.app.widgets.host_strip import HostLine
+from tui.app.widgets.host_strip import HostLine, HostStrip
 from tui.journal.fold import fold_all
 from tui.journal.reader import JournalTail
 from tui.journal.state import RunState
@@ -101,3 +101,14 @@ async def test_it_stands_in_place_of_bandwidth_that_is_reported_in_large_digits(
         )
     async with stage(made(tmp_path / "two", 2), WIDE) as (app, _):
         assert not app.screen.query_one("#live-strip").display, "two hosts have no median"
+
+
+@pytest.mark.parametrize(("hosts", "lines"), [(4, 3), (4, 2), (7, 4), (40, 3), (3, 5)])
+async def test_all_lines_are_used_and_the_title_counts_hosts_that_share_one(
+    tmp_path: Path, hosts: int, lines: int
+) -> None:
+    async with stage(made(tmp_path, hosts), WIDE) as (app, _):
+        strip = app.screen.query_one("#live-strip", HostStrip)
+        head, *body, _ = (line.plain for line in strip.build(100, lines + 2))
+        assert sum("weka-" in line for line in body) == min(hosts, lines)
+        assert (f"{hosts} in {lines} lines" in head) == (hosts > lines)

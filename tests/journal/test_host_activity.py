@@ -15,8 +15,11 @@ from tui.model.event import (
     AnyEvent,
     HostFactsCollected,
     HostState,
+    HostStateName,
     PhaseStarted,
+    RunEnded,
     RunResumed,
+    StepEnded,
     TaskEnded,
 )
 from tui.model.plain_data import format_utc
@@ -164,3 +167,13 @@ def test_only_a_host_out_of_reach_is_called_lost(
     end = ended("h1", 5.0, exit_code, reason, collected=reason == "exit")
     (mark,) = (each for each in Marks().of(loaded(end), None, "h1") if each.sign == "✗")
     assert mark.word == f"host {word}"
+
+
+@pytest.mark.parametrize("before", ["armed", "layout"])
+@pytest.mark.parametrize("end", [
+    StepEnded(t=2.0, step=0, ok=False, cut=True), RunEnded(t=2.0, state="partial", exit_code=4),
+])  # fmt: skip
+def test_after_a_stop_no_host_waits_for_a_load(before: HostStateName, end: AnyEvent) -> None:
+    hosts = [HostState(t=1.0, host="h1", state=before), HostState(t=1.0, host="h2", state="failed")]
+    seen = fold_all(RunState(), [*started(*HOSTS), *hosts, end]).hosts
+    assert (seen["h1"].state, seen["h2"].state) == ("ready", "failed")

@@ -68,6 +68,12 @@ def test_a_cell_is_over_with_its_last_repetition(tmp_path: Path) -> None:
     assert (progress_of(maker).cells_over, progress_of(maker).over) == (1, 2)
 
 
+def test_a_point_that_was_stopped_is_over_but_not_done(tmp_path: Path) -> None:
+    maker = sweep(tmp_path, ["4k"], ["1", "2"]).steps_done({0: 1.0}).start_step(1)
+    maker.add(StepEnded(t=maker.t, step=1, ok=False, cut=True)).finish("partial")
+    assert (progress_of(maker).cells_over, progress_of(maker).over) == (1, 2)
+
+
 def test_steps_without_an_end_in_time_are_as_long_as_those_before(tmp_path: Path) -> None:
     maker = suite(tmp_path)
     unbound = [msgspec.structs.replace(step, runtime_s=None) for step in maker.plan.steps]

@@ -37,6 +37,7 @@ from tui.model.event import (
     RunStarted,
     Sample,
     Severity,
+    StepEnded,
     StepStarted,
     StopRequested,
     TaskEnded,
@@ -46,6 +47,8 @@ from tui.model.event import (
 from tui.model.operands import clause
 from tui.text.names import loss_text
 
+# host states that a step's load follows
+PREPARED: frozenset[str] = frozenset({"layout", "armed"})
 # host states without load
 OVER: frozenset[str] = frozenset({"collecting", "done", "failed", "lost"})
 HANDLERS: Handlers[RunState] = Handlers()
@@ -110,6 +113,7 @@ def _end_run(run: RunState, event: RunEnded) -> None:
     run.end, run.state, run.reason = event, event.state, event.reason
     for measurement in (run.current, *run.measuring.values()):
         measurement.silence()
+    _disarm(run, run.hosts)
 
 
 HANDLERS.on(PointOffered)(lambda run, event: run.search.offer(event))
@@ -226,6 +230,23 @@ def _start_step(run: RunState, event: StepStarted) -> None:
     run.beside.begin(event.step, event.hosts)
     if event.attempt > 1:
         run.forget(event.step)
+
+
+@HANDLERS.on(StepEnded)
+def _end_step(run: RunState, event: StepEnded) -> None:
+    _disarm(run, run.beside.hosts_of(event.step) or run.hosts)
+
+
+def _disarm(run: RunState, hosts: Iterable[str]) -> None:
+    """Return hosts that no longer wait for a load to the state before it.
+
+    A record keeps what the engine said last.
+    """
+    for name in hosts if not run.for_record else ():
+        view = run.host(name)
+        if view.state in PREPARED:
+            view.state, view.detail = "ready", ""
+            view.version += 1
 
 
 # -- hosts

@@ -199,8 +199,9 @@ OVER = ("done", "failed", "cut", "skipped")
 class MatrixProgress(Struct, frozen=True):
     """Progress of a matrix. `number` is the current step, from 1 (0: none yet).
 
-    `over` and `cells_over` count finished steps and points. `remaining_s` is None if a later step
-    has no time limit; with `at_most`, it is an upper limit, because repetitions may be skipped.
+    `over` and `cells_over` count finished steps and points, without points that were stopped.
+    `remaining_s` is None if a later step has no time limit; with `at_most`, it is an upper limit,
+    because repetitions may be skipped.
     """
 
     number: int
@@ -248,12 +249,13 @@ def matrix_progress(plan: Plan | None, state: RunState, now_t: float) -> MatrixP
     rest = _rest(state, over, left, working, inside)
     at = current or (over[-1] if over else None)
     cells = {step.cell_key for step in plan.steps if not step.warmup}
+    measured = {step.cell_key for step in over if live_state(state, step) in ("done", "failed")}
     return MatrixProgress(
         number=at.index + 1 if at is not None else 0,
         steps=len(plan.steps),
         name=step_name(at) if at is not None else "",
         over=len(over),
-        cells_over=len(cells - {step.cell_key for step in still}),
+        cells_over=len(measured & cells - {step.cell_key for step in still}),
         cells=len(cells),
         fraction=_fraction(len(over) / len(plan.steps), inside + _spent_in_all(state, over), rest),
         remaining_s=rest,

@@ -125,7 +125,11 @@ class HostStrip(Lines, can_focus=True):
             for row in body
         ]
         foot = [(sides[2] + sides[4] * (2 + name), FAINT), *self.axis.foot(columns)]
-        return [self._head(sides, width), *framed, Line.of(*foot, (sides[4] + sides[3], FAINT))]
+        return [
+            self._head(sides, width, lines),
+            *framed,
+            Line.of(*foot, (sides[4] + sides[3], FAINT)),
+        ]
 
     def _pairs(self, lines: int) -> list[list[StripRow]]:
         """Return the rows that share each line: one, or two with colours."""
@@ -137,15 +141,16 @@ class HostStrip(Lines, can_focus=True):
         if self.look != "solid" or count <= lines:
             return [[row] for row in self.levels.rows(lines)]
         rows = self.levels.rows(2 * lines)
-        return [rows[place : place + 2] for place in range(0, len(rows), 2)]
+        both = 2 * (len(rows) - lines)  # rows that share a line; the others fill the rest
+        pairs = [rows[place : place + 2] for place in range(0, both, 2)]
+        return [*pairs, *([row] for row in rows[both:])]
 
-    def _head(self, sides: str, width: int) -> Line:
-        inner, count, lines = width - 4, len(self.hosts), self.size.height - 2
-        at = (
-            f" {self.top + 1}–{min(count, self.top + lines)}/{count} "
-            if self.whole and count > lines
-            else ""
-        )
+    def _head(self, sides: str, width: int, lines: int) -> Line:
+        inner, count = width - 4, len(self.hosts)
+        at = ""
+        if count > lines:  # a line of several hosts has the name of the slowest
+            last = min(count, self.top + lines)
+            at = f" {self.top + 1}–{last}/{count} " if self.whole else f" {count} in {lines} lines "
         left: list[Run] = [(" Hosts over time ", "title"), (at, LABEL)]
         marks = (
             PLAIN
