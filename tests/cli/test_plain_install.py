@@ -11,6 +11,12 @@ import pytest
 from tests.cli.test_compare import OTHER, SAME, SLOWER, keep
 from tests.samples.records import IOPS, run, step
 from tui.cli.main import main
+from tui.engine.inputs.profiles import Catalogue
+from tui.engine.launch import create_run
+from tui.engine.plan.plan import Choices, build_plan
+from tui.model.address import HostAddress
+from tui.model.extras import ONE_FILE, are_packed
+from tui.model.problem import UsageError
 
 ROOT = Path(__file__).parents[2]
 WHOLE = "20261120T101530Z-demo-quick-7f3a"
@@ -62,3 +68,24 @@ def test_what_needs_one_says_in_one_line_what_to_install(
     assert said.count("\n") == 0
     assert said.endswith(INSTALL)
     assert not (home / "r.html").exists()
+
+
+def test_a_search_is_planned_without_unpacking_and_its_run_unpacks_first(
+    home: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file, unpacked = tmp_path / "benchtui", tmp_path / "unpacked"
+    file.write_text(f"open({str(unpacked)!r}, 'w').close(); raise SystemExit('disk full')")
+    monkeypatch.setenv(ONE_FILE, str(file))
+    assert are_packed()
+    words = ["capacity", "capacity/nfs-8k", "--hosts", "local", "--dry-run", "--json"]
+    assert main(words) == 0 and not unpacked.exists()
+    plan = build_plan(
+        Catalogue(home).load("capacity/nfs-8k"), Choices(hosts=[HostAddress("local")])
+    )
+    assert plan.search is not None and not unpacked.exists()
+    with pytest.raises(UsageError, match="disk full"):
+        create_run(plan, home / "runs")
+    assert unpacked.exists() and not (home / "runs").exists()

@@ -22,6 +22,7 @@ from tui.journal.rundir import announce, load_plan, owner, plan_bytes
 from tui.metrics import units
 from tui.model import rundir
 from tui.model.event import RunResumed
+from tui.model.extras import check_statistics
 from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.rundir import JOURNAL_FILE, LOG_FILE, PLAN_FILE, RAW_DIR, new_run_id
@@ -47,8 +48,11 @@ class Launched(Struct, frozen=True):
 def create_run(plan: Plan, runs: Path) -> Path:
     """Create the private directory of a new run, write its plan, and return the directory.
 
+    Unpacks what a search needs first, so that its engine does not wait for that between two points.
     Raises BenchtuiError.
     """
+    if plan.search is not None:
+        check_statistics(f"{plan.profile.tag}: a {plan.search.kind} search")
     try:
         data = plan_bytes(
             replace(signed(plan, owner(), _utc_now()), launched_in=working_directory())

@@ -15,6 +15,7 @@ from tui.model.problem import UsageError
 
 FULL = "full"  # the extra with numpy, scipy and chart drawing
 STATISTICS = ("numpy", "scipy")
+UNPACKING = "unpacking numpy and scipy for searches: once, some seconds"
 # the single file this program was unpacked from, set by its launcher
 ONE_FILE = "BENCHTUI_ONE_FILE"
 
@@ -24,6 +25,22 @@ def missing_library(what: str, name: str, extra: str) -> UsageError:
     return UsageError(
         f"{what} needs {name}, which is not installed: pip install 'benchtui[{extra}]'"
     )
+
+
+def expect_statistics(what: str) -> None:
+    """Raise UsageError, in one line, if numpy or scipy is neither installed nor in the single-file
+    program.
+
+    Imports and unpacks neither, which takes seconds: a plan is made between two keys.
+    """
+    for name in STATISTICS:
+        if not _is_there(name) and not os.environ.get(ONE_FILE):
+            raise missing_library(what, name, FULL)
+
+
+def are_packed() -> bool:
+    """Return whether numpy or scipy must still be unpacked from the single-file program."""
+    return bool(os.environ.get(ONE_FILE)) and not all(map(_is_there, STATISTICS))
 
 
 def check_statistics(what: str) -> None:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from textual.app import App
 
 from tui.app.dialogs.confirm import Confirm, OverwriteDialog
+from tui.model.extras import UNPACKING, are_packed
 from tui.text.objects import changed_texts
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ async def start_engine(shell: AppShell, plan: Plan, person: Asker | None = None)
     """
     from tui.engine.launch import launch_asking
 
+    if plan.search is not None and are_packed():
+        shell.notify(UNPACKING)
     launched = await asyncio.to_thread(launch_asking, plan, shell.paths.runs)
     shell.open_live(launched.run_dir)
     shell.answer_questions(launched.questions, person)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from tui.cli.shared.common import paths, say
 from tui.model.address import HostAddress
+from tui.model.extras import UNPACKING, are_packed
 from tui.model.plan import Plan
 from tui.model.problem import PreflightError, Problem, UsageError
 from tui.model.shared_files import sharing_note
@@ -176,6 +177,8 @@ def start(plan: Plan) -> Path:
 
     if note := sharing_note(plan):
         say(f"benchtui: {note}")
+    if plan.search is not None and are_packed():
+        say(f"benchtui: {UNPACKING}")
     warn(plan.hosts)
     if not has_terminal():
         check_secrets(plan)

@@ -20,7 +20,7 @@ from tui.engine.plan.steps import (
 )
 from tui.metrics.registry import MIXED
 from tui.model.address import HostAddress
-from tui.model.extras import check_statistics
+from tui.model.extras import expect_statistics
 from tui.model.operands import Clause, clause
 from tui.model.plan import Plan, ProfileRef, Step
 from tui.model.problem import Problem, UsageError
@@ -221,7 +221,7 @@ def search_of(
     if kind == "none":
         _check_nothing_asked(profile, wish, words)
         return None
-    check_statistics(f"{profile.profile}: a {kind} search")
+    expect_statistics(f"{profile.profile}: a {kind} search")
     search = {"capacity": _capacity, "curve": _curve, "scaling": _scaling}[kind](
         profile, wish, hosts, words
     )
