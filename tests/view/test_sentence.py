@@ -8,6 +8,7 @@ import pytest
 
 from tests.samples.records import IOPS, quiet, repeated, run, step
 from tui.analysis.compare import compare
+from tui.metrics.repeat import repetitions_needed
 from tui.model.record import HeadlineRecord, RunRecord
 from tui.text.line import plain_lines
 from tui.view.comparison import comparison_lines
@@ -108,6 +109,17 @@ def test_the_sentence_of_a_sweep_counts_points() -> None:
     said = sentence(compare([a], [b], quiet(a)))
     most = "largest difference at bs=4k: 50 % fewer read IOPS than A"
     assert said == f"Of 3 points B is worse at 1, better at 1, unchanged at 1; {most}"
+
+
+@pytest.mark.parametrize("count", [2, 5, 12])
+def test_a_sweep_needs_as_many_runs_as_its_points_are_tested_together(count: int) -> None:
+    def swept(factor: float, run_id: str) -> RunRecord:
+        return run(*(step(IOPS * factor, index=at, count=0, point={"numjobs": 1 + at})
+                     for at in range(count)), run_id=run_id)  # fmt: skip
+
+    said = sentence(compare([swept(1, "a")], [swept(0.5, "b")]))
+    assert f"{count} are inconclusive" in said
+    assert f"run each {repetitions_needed(count)} times" in said
 
 
 @pytest.mark.parametrize(("a", "b", "said"), [

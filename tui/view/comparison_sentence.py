@@ -10,7 +10,7 @@ from tui.analysis.compare import UNKNOWN_WORDS, Change, Comparison
 from tui.analysis.setup_differences import SetupDifference
 from tui.metrics import units
 from tui.metrics.registry import METRICS
-from tui.metrics.repeat import LEAST_RANKED_REPETITIONS
+from tui.metrics.repeat import repetitions_needed
 from tui.model.operands import Clause, clause
 from tui.text.comparison_texts import comparison_text
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 NAMED = 2  # reasons in the sentence; the others are listed below it
 VERBS = {"iops": "does", "ops": "does", "bandwidth": "has", "latency": "is", "score": "has"}
 WITH_ARTICLE = ("profile", "version", "number", "text")
-MORE_RUNS = f"run each {LEAST_RANKED_REPETITIONS} times (benchtui ab)"
 NOISE = "run-to-run noise is unknown"
 EXCLUDES_ZERO = ("around-threshold", "not-significant")  # reasons of intervals without 0 %
 
@@ -59,7 +58,8 @@ def _advice(heads: Sequence[Change]) -> Iterator[str]:
     ):
         return
     if {each.word for each in heads} <= set(UNKNOWN_WORDS):
-        yield MORE_RUNS
+        # as many as Review asks for
+        yield f"run each {repetitions_needed(len(heads))} times (benchtui ab)"
 
 
 def as_figures(found: Comparison, name: str = "B") -> str:
@@ -214,7 +214,11 @@ def _of_points(found: Comparison, name: str) -> str:
     count = Counter(
         "unknown" if each.word in UNKNOWN_WORDS else each.word for each in heads.values()
     )
-    said = f"Of {len(heads)} points {name} is {', '.join(_counted(count))}"
+    known_points, open_points = ", ".join(_counted(count)), count["unknown"]
+    parts = [f"{name} is {known_points}"] if known_points else []
+    if open_points:
+        parts += [f"{open_points} {'is' if open_points == 1 else 'are'} inconclusive"]
+    said = f"Of {len(heads)} points {' and '.join(parts)}"
     told = {point: each for point, each in heads.items() if each.word in ("worse", "better")}
     known = {
         point: each for point, each in told.items() if each.word == "worse" or not count["worse"]
@@ -227,8 +231,7 @@ def _of_points(found: Comparison, name: str) -> str:
 
 def _counted(count: Counter[str]) -> Iterator[str]:
     texts = {"worse": "worse at", "better": "better at",
-        "no difference detected": "unchanged at",
-             "unknown": "inconclusive at"}  # fmt: skip
+        "no difference detected": "unchanged at"}  # fmt: skip
     yield from (f"{text} {count[word]}" for word, text in texts.items() if count[word])
 
 
