@@ -43,3 +43,9 @@ async def test_the_figures_of_a_step_stay_until_the_hosts_prepare_the_next_one(
         assert ("no samples yet" not in app.screen_text()) == keeps
         shown = step_of(app.live.feed.state, maker.plan)
         assert shown is not None and shown.index == (2 if NEXT in events else 1)
+
+
+async def test_an_ended_run_without_samples_does_not_promise_any(tmp_path: Path) -> None:
+    maker = line_sweep(tmp_path).steps_done({0: 1000.0}).finish("partial")
+    async with stage(maker) as (app, _):
+        assert "no samples" in app.screen_text() and "no samples yet" not in app.screen_text()

@@ -23,6 +23,7 @@ LEAST_HOSTS = 3  # with fewer a median means little
 NOT_CONNECTED = ("waiting", "connecting")
 NOT_CHECKED = (*NOT_CONNECTED, "connected", "checking")
 FIRST_SAMPLES = "no samples yet"
+NO_SAMPLES = "no samples"  # once there will be none
 
 
 ROUND_UP_S = 0.999  # rounded up: 0 only at the end

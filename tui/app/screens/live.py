@@ -50,7 +50,7 @@ from tui.view import live_health, live_series
 from tui.view.live_hosts import pace_text
 from tui.view.live_marks import Marks
 from tui.view.live_series import HostsOverTime
-from tui.view.live_wait import FIRST_SAMPLES, waiting_of
+from tui.view.live_wait import FIRST_SAMPLES, NO_SAMPLES, waiting_of
 from tui.view.operations import is_in_phase, operation_tiles
 
 SEEK_S = 10.0  # of a replay, per key
@@ -363,6 +363,8 @@ class RunPanels:
         graphs: tuple[Graph, ...] = panels(
             subject, waits, axis, ascii_only=plain, counted=counted, waiting=self.look.waiting
         )
+        if state.ended:
+            graphs = tuple(replace(graph, empty=NO_SAMPLES) for graph in graphs)
         if self.look.shown_job is None:  # single jobs are not kept
             graphs = with_behind(
                 graphs, subject, self.behind.shown, state.current.step, self.look.host or ""
@@ -372,8 +374,9 @@ class RunPanels:
         if hosts_are_due:
             yield from self.painting_strip(axis)
         yield
+        none = NO_SAMPLES if state.ended else FIRST_SAMPLES
         self.screen.query_one(HeatPanel).empty = (
-            self.look.waiting.text if self.look.waiting is not None else FIRST_SAMPLES
+            self.look.waiting.text if self.look.waiting is not None else none
         )
         self.heat.paint(waits, axis)
         yield
