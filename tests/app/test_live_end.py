@@ -213,6 +213,7 @@ def test_another_run_leaves_out_hosts_that_were_not_reached_if_others_are_left(
 ) -> None:
     found = remedies.remedy_of("failed", [Trouble("h1", code, "because")], hosts)
     assert found is not None and (found.kind, found.hosts) == ("change", without)
+    assert ("h1" in found.words) == bool(without)
 
 
 def test_the_plan_that_is_run_again_waits_or_takes_the_hosts_over() -> None:

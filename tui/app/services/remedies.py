@@ -155,7 +155,8 @@ class Remedy:
     def words(self) -> str:
         """The remedy in a few words, as label of its key."""
         if self.kind == "change" and self.hosts:
-            return f"change it and run again without {some(self.hosts)}"
+            one_or_many = self.hosts[0] if len(self.hosts) == 1 else f"{len(self.hosts)} hosts"
+            return f"run again without {one_or_many}"
         return WORDS[self.kind]
 
     @property
