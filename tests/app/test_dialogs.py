@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import asyncssh
 import pytest
@@ -15,14 +16,16 @@ from textual.widget import Widget
 from textual.widgets import Button
 
 from tests.patience import seen
-from tui.app.dialogs.confirm import Confirm, Dialog, DialogChoice, OverwriteDialog
+from tui.app.dialogs.confirm import Confirm, Dialog, DialogChoice, OverwriteDialog, Refusal
+from tui.app.dialogs.export import ExportDialog, ExportFormat
 from tui.app.dialogs.forms import AddHost, NewHosts
 from tui.app.dialogs.help import HelpScreen, commands_of, help_lines, help_sections
-from tui.app.dialogs.text_entry import SecretPrompt
+from tui.app.dialogs.text_entry import LineDialog, NewProfile, SecretPrompt
 from tui.app.services.remedies import trust_question
 from tui.app.terminal.theme import SYMBOLS, THEMES
 from tui.app.widgets.form import Form, TextInput
 from tui.app.widgets.lines import TextPane
+from tui.model.problem import BenchtuiError
 from tui.remote.hostkeys import Presented
 from tui.remote.vault import Question
 
@@ -316,3 +319,46 @@ async def test_a_host_without_a_name_is_refused_but_a_new_form_has_no_errors(way
         await pilot.press("enter")
         await comes(pilot, lambda: bool(form.errors))
         assert [*form.errors] == ["name"] and app.answers == []
+
+
+REFUSED = "expected another entry: one with zz"
+
+
+async def only_zz(entry: object) -> None:
+    if "zz" not in str(entry):
+        raise BenchtuiError(REFUSED)
+
+
+def every_dialog_with_an_entry() -> list[Dialog[Any]]:
+    formats = [ExportFormat("csv", "R", "rows")]
+    return [
+        LineDialog("Title", "a title", "abc"),
+        NewProfile("demo/quick", frozenset()),
+        ExportDialog("Export", formats, lambda *_: "abc", SYMBOLS["braille"]),
+        AddHost(frozenset()),
+    ]
+
+
+@pytest.mark.parametrize(
+    "dialog", every_dialog_with_an_entry(), ids=lambda each: type(each).__name__
+)
+async def test_a_refused_entry_stays_with_the_reason_until_it_is_accepted(
+    dialog: Dialog[Any],
+) -> None:
+    app = DialogApp(dialog.accepting(only_zz))
+    async with app.run_test() as pilot:
+        box = dialog.query(TextInput).last()
+        if isinstance(dialog, AddHost):
+            box = dialog.query(TextInput).first()
+        box.focus()
+        await pilot.press(
+            "ctrl+e", "ctrl+u", *"my/abc" if isinstance(dialog, NewProfile) else "abc"
+        )
+        await pilot.press("enter")
+        await comes(pilot, lambda: any(line.has_class("-shown") for line in dialog.query(Refusal)))
+        assert app.screen is dialog and not app.answers
+        assert REFUSED in str(dialog.query_one(Refusal).content)
+        assert box.value.endswith("abc") and box.has_focus  # what was typed, to be mended
+        await pilot.press("end", "z", "z", "enter")
+        await comes(pilot, lambda: bool(app.answers))
+        assert "zz" in str(app.answers)

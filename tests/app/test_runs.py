@@ -16,7 +16,7 @@ from tests.app.journal_maker import READS, RunMaker, host_names
 from tests.app.stage import SMALL, Stage, stage, text_of
 from tests.patience import seen
 from tui.app.app import recent_runs
-from tui.app.dialogs.confirm import Confirm
+from tui.app.dialogs.confirm import Confirm, Refusal
 from tui.app.dialogs.text_entry import LineDialog
 from tui.app.frame.selection import Selection
 from tui.app.frame.step_screen import KeyBar, StepScreen
@@ -227,6 +227,7 @@ async def test_tags_and_title_are_typed_over_what_was_there(newest: RunMaker) ->
         await pilot.press("t", *"nightly lab=b", "enter")
         await app.settle(pilot)
         await pilot.press("t", *" x", "enter")
+        await app.settle(pilot)
         await pilot.press("T", *"before tuning", "enter")
         await app.settle(pilot)
         assert "before tuning" in app.screen_text()
@@ -237,7 +238,7 @@ async def test_tags_that_are_none_are_refused_by_name(newest: RunMaker) -> None:
     async with stage(newest, step="runs") as (app, pilot):
         await pilot.press("t", *"=a", "enter")
         await app.settle(pilot)
-        assert any("'=a' is not a tag" in toast for toast in app.told)
+        assert "'=a' is not a tag" in str(app.screen.query_one(Refusal).content)
 
 
 async def test_the_list_is_sorted_by_the_next_column(newest: RunMaker) -> None:
@@ -459,7 +460,7 @@ async def test_what_cannot_be_imported_is_reported_with_its_place(
         await pilot.press("enter")
         await app.settle(pilot)
         told = f"{kept}: contains no readable output of fio"
-        await seen(lambda: any(told in each for each in app.told), told)
+        await seen(lambda: told in str(app.screen.query_one(Refusal).content), told)
 
 
 async def test_run_again_fills_review_and_says_what_is_not_there_any_more(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Self, TypeVar
 
 from msgspec import Struct
 from textual.app import ComposeResult
@@ -17,6 +17,7 @@ from textual.widgets import Button, Input, Static
 
 from tui.app.terminal.leaving import CalmScreen
 from tui.app.widgets.form import TextInput
+from tui.model.problem import BenchtuiError
 
 Returned = TypeVar("Returned")
 
@@ -28,6 +29,13 @@ class Dialog(CalmScreen, ModalScreen[Returned]):
     """
 
     CSS_PATH: ClassVar = [Path(__file__).with_name("dialog.tcss")]
+    accept: Callable[[Returned], Awaitable[object]] | None = None
+    is_accepting = False
+
+    def accepting(self, accept: Callable[[Returned], Awaitable[object]]) -> Self:
+        """Have `submit` call a function with the entry; a BenchtuiError keeps the dialog open."""
+        self.accept = accept
+        return self
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Allow actions only while the dialog has its widgets.
@@ -43,6 +51,49 @@ class Dialog(CalmScreen, ModalScreen[Returned]):
         A second Enter may arrive before the dialog is gone.
         """
         return super().dismiss(result) if self.is_current else AwaitComplete()
+
+
+    def submit(self, entry: Returned) -> None:
+        """Close with an entry once it is accepted.
+
+        Otherwise stay open with all that was typed, and show why.
+        """
+        if self.accept is None:
+            self.dismiss(entry)
+        elif not self.is_accepting:
+            self.is_accepting = True
+            self.run_worker(self._try(self.accept(entry), entry), group="accept")
+
+    async def _try(self, accepted: Awaitable[object], entry: Returned) -> None:
+        self.show_refusal("")
+        try:
+            await accepted
+        except BenchtuiError as error:
+            self.show_refusal(str(error))
+        else:
+            self.dismiss(entry)
+        finally:
+            self.is_accepting = False
+
+    def show_refusal(self, reason: str) -> None:
+        """Show why the entry is not accepted; an empty text removes it."""
+        for line in self.query(Refusal):
+            line.update(reason)
+            line.set_class(bool(reason), "-shown")
+
+
+class Refusal(Static):
+    """A line in a dialog: why its entry is not accepted."""
+
+    DEFAULT_CSS = """
+    Refusal {
+        display: none; height: auto; color: $bad; padding: 0 1;
+        &.-shown { display: block; }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(markup=False)
 
 
 BESIDE = 60  # cells for answers beside each other; more stand below each other

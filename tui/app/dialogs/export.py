@@ -13,7 +13,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from tui.app.dialogs.confirm import Dialog
+from tui.app.dialogs.confirm import Dialog, Refusal
 from tui.app.terminal.theme import Symbols
 from tui.app.widgets.form import TextInput
 from tui.app.widgets.lines import Lines
@@ -110,6 +110,14 @@ class ExportDialog(Dialog[ExportRequest | None]):
             with Horizontal():
                 yield Static("write to", classes="export-label")
                 yield TextInput(placeholder="a file, or a directory ending in /", id="export-path")
+            yield Refusal()
+
+    def show_refusal(self, reason: str) -> None:
+        """Show why nothing was written, in place of the details, with the cursor on the path."""
+        super().show_refusal(reason)
+        self.query_one("#export-about").display = not reason
+        if reason:
+            self.field("path").focus()
 
     def on_resize(self) -> None:
         """Fit the list into the lines that the fields leave."""
@@ -169,10 +177,10 @@ class ExportDialog(Dialog[ExportRequest | None]):
 
     @on(Input.Submitted)
     def action_write(self) -> None:
-        """Close with the format, words and path."""
+        """Close with the format, words and path, once they are written."""
         where, words = self.field("path").value.strip(), self.field("words").value.split()
         if (name := self.picklist.cursor_key) is not None:
-            self.dismiss(
+            self.submit(
                 ExportRequest(
                     name, where or self._proposed, self.redact, tuple(words) if self.redact else ()
                 )

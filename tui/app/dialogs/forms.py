@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Button, Static
 
-from tui.app.dialogs.confirm import Dialog
+from tui.app.dialogs.confirm import Dialog, Refusal
 from tui.app.widgets.form import FieldSpec, Form
 from tui.engine.extend_search import Spent, with_more
 from tui.metrics.units import plural
@@ -153,6 +153,7 @@ class AddHost(Dialog[NewHosts | None]):
             dialog.border_title = "Add hosts to the inventory"
             dialog.border_subtitle = "Tab next field"
             yield Form(lambda name, text: check_host_field(self.taken, name, text), "!")
+            yield Refusal()
             with Horizontal(classes="dialog-buttons"):
                 yield Button("Cancel (Esc)", id="cancel", compact=True)
                 yield Button("Add (Enter)", id="add", compact=True, classes="-default")
@@ -192,7 +193,7 @@ class AddHost(Dialog[NewHosts | None]):
         if self.form.errors:
             self.form.focus_first()
         else:
-            self.dismiss(hosts)
+            self.submit(hosts)
 
 
 class Bounds(Struct, frozen=True):

@@ -14,7 +14,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Button, Input, Label, Static
 
-from tui.app.dialogs.confirm import Dialog
+from tui.app.dialogs.confirm import Dialog, Refusal
 from tui.app.widgets.form import SecretInput, TextInput
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ class LineDialog(Dialog[str | None]):
             dialog.border_title = Content(self.question)
             dialog.border_subtitle = f"Enter {self.does}   Esc cancel"
             yield TextInput(self.value)
+            yield Refusal()
             yield Static(self.about, classes="line-about", markup=False)
 
     def on_mount(self) -> None:
@@ -53,8 +54,8 @@ class LineDialog(Dialog[str | None]):
         self.query_one(TextInput).focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Close with the text."""
-        self.dismiss(event.value.strip())
+        """Close with the text, if it is accepted."""
+        self.submit(event.value.strip())
 
 
 class NoteDialog(LineDialog):
@@ -102,6 +103,7 @@ class NewProfile(Dialog[tuple[str, str] | None]):
             yield Static(ABOUT, markup=False, classes="dialog-body")
             yield TextInput(self.free_name(), placeholder="family/name")
             yield Static(id="new-problem", markup=False)
+            yield Refusal()
             with Horizontal(classes="dialog-buttons"):
                 yield Button("Extend", id="extend", compact=True)
                 yield Button("Copy", id="copy", compact=True)
@@ -147,7 +149,7 @@ class NewProfile(Dialog[tuple[str, str] | None]):
         """Close with "extend" or "copy" and the name, if the name is valid."""
         name = self.query_one(TextInput).value.strip()
         if self.problem(name) is None:
-            self.dismiss((how, name))
+            self.submit((how, name))
         else:
             self.query_one(TextInput).focus()
 

@@ -381,18 +381,16 @@ class HostsScreen(FilteredScreen):
         """Ask for new hosts."""
         from tui.app.dialogs.forms import AddHost
 
-        self.app.push_screen(
-            AddHost(frozenset(host.name for host in self.host_list.hosts)), self.add_hosts
-        )
+        async def accept(hosts: NewHosts | None) -> None:
+            if hosts is not None:
+                add_to_inventory(self.shell.inventory_file, hosts)
 
-    def add_hosts(self, hosts: NewHosts | None) -> None:
-        """Add hosts to the inventory, show and tick them; None adds nothing."""
+        dialog = AddHost(frozenset(host.name for host in self.host_list.hosts))
+        self.app.push_screen(dialog.accepting(accept), self.take_new)
+
+    def take_new(self, hosts: NewHosts | None) -> None:
+        """Show and tick the hosts that were added, if any."""
         if hosts is None:
-            return
-        try:
-            add_to_inventory(self.shell.inventory_file, hosts)
-        except BenchtuiError as error:
-            self.notify(str(error), severity="error")
             return
         self.shell.forget_fleet()
         names = [name for spec in hosts.specs for name in hostspec.expand(spec)]

@@ -230,25 +230,24 @@ class JobScreen(PlanScreen):
             return
         name = f"my/{self.loaded.profile.profile.partition('/')[2]}"
         self.app.push_screen(
-            LineDialog("Save as a profile", NAME_HELP, name, "save"),
-            partial(self.save, self.given, self.repeat),
+            LineDialog("Save as a profile", NAME_HELP, name, "save").accepting(
+                partial(self.save, self.given, self.repeat)
+            )
         )
 
-    def save(self, given: dict[str, tuple[str, ...]], repeat: str, tag: str | None) -> None:
-        """Save the job as a profile, which Profiles then lists and Enter starts."""
-        from tui.engine.inputs.profile_files import create
+    async def save(self, given: dict[str, tuple[str, ...]], repeat: str, name: str | None) -> None:
+        """Save the job as a profile, which Profiles then lists and Enter starts.
+
+        Raises BenchtuiError.
+        """
+        from tui.engine.inputs.profile_files import check_tag, create
         from tui.engine.inputs.terms import made_profile
 
-        if not tag:
-            return
-        try:
-            profile = made_profile(self.workload, given, tag, int(repeat))
-            path = create(self.shell.catalogue, tag, profile)
-            loaded = self.shell.catalogue.load(tag)
-            self.saved = SavedJob(tag, self.data_of(given, tag, repeat), loaded.sha256)
-        except BenchtuiError as error:
-            self.notify(str(error), severity="error")
-            return
+        check_tag(tag := name or "")
+        profile = made_profile(self.workload, given, tag, int(repeat))
+        path = create(self.shell.catalogue, tag, profile)
+        loaded = self.shell.catalogue.load(tag)
+        self.saved = SavedJob(tag, self.data_of(given, tag, repeat), loaded.sha256)
         self.notify(f"saved {tag}: {path}")
         self.launch_line.hold()
         self.replan()

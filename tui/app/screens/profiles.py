@@ -262,25 +262,26 @@ class ProfilesScreen(FilteredScreen):
             self.notify("choose a profile first", severity="warning")
             return
         taken = frozenset(each.tag for each in self.entries if not each.preset)
-        self.app.push_screen(NewProfile(entry.tag, taken), partial(self.make_new, entry.tag))
+        dialog = NewProfile(entry.tag, taken).accepting(partial(self.make_new, entry.tag))
+        self.app.push_screen(dialog, self.edit_new)
 
-    def make_new(self, origin: str, answer: tuple[str, str] | None) -> None:
-        """Write the new profile and open it in the editor."""
+    async def make_new(self, origin: str, answer: tuple[str, str] | None) -> None:
+        """Write the new profile. Raises BenchtuiError."""
         if answer is None:
             return
         from tui.engine.inputs.profile_files import create, extending
         from tui.engine.inputs.profiles import retagged
 
         how, tag = answer
-        try:
-            loaded = self.shell.catalogue.load(origin)
-            text = extending(loaded, tag) if how == "extend" else retagged(loaded.text, tag)
-            path = create(self.shell.catalogue, tag, text)
-        except BenchtuiError as error:
-            self.notify(str(error), severity="error")
-            return
-        self.load_profiles(tag)
-        self.shell.open("editor", path)
+        loaded = self.shell.catalogue.load(origin)
+        text = extending(loaded, tag) if how == "extend" else retagged(loaded.text, tag)
+        create(self.shell.catalogue, tag, text)
+
+    def edit_new(self, answer: tuple[str, str] | None) -> None:
+        """Open the profile that was written in the editor, if any."""
+        if answer is not None and (path := self.shell.catalogue.own_file(answer[1])) is not None:
+            self.load_profiles(answer[1])
+            self.shell.open("editor", path)
 
     def action_outside(self) -> None:
         """Edit the user's profile under the cursor in $EDITOR.

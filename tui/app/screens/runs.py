@@ -315,21 +315,21 @@ class RunsScreen(FilteredScreen):
             run_commands.report(self, *run_dirs)
 
     def action_import(self) -> None:
-        """Ask for the path of results to import."""
-        self.app.push_screen(LineDialog("Import", IMPORT_HELP, does="import"), self.import_given)
+        """Ask for the path of results to import; if they are one run, show its result."""
+        names: list[str] = []
 
-    def import_given(self, text: str | None) -> None:
-        """Import runs from the path, if one was typed."""
-        if text:
-            self.import_path(text)
+        async def accept(text: str | None) -> None:
+            if text:
+                names[:] = await import_kept(self, text, self.shell.paths.runs)
 
-    @work(group="import", exit_on_error=False)
-    async def import_path(self, text: str) -> None:
-        """Import runs from a path; if there is one run, show its result."""
-        names = await import_kept(self, text, self.shell.paths.runs)
-        self.load()
-        if len(names) == 1:
-            self.shell.open_result(self.shell.paths.runs / names[0])
+        def show(text: str | None) -> None:
+            if text:
+                self.load()
+            if len(names) == 1:
+                self.shell.open_result(self.shell.paths.runs / names[0])
+
+        dialog = LineDialog("Import", IMPORT_HELP, does="import")
+        self.app.push_screen(dialog.accepting(accept), show)
 
 
 def columns(

@@ -36,19 +36,17 @@ async def export_run(screen: StepScreen, run_dir: Path) -> None:
         stem = "redacted" if redact else run_dir.name
         return f"{folder / f'{stem}.{name}'}/"
 
+    async def write(wanted: ExportRequest | None) -> None:
+        if wanted is None:
+            return
+        written, caveat = await asyncio.to_thread(_write, run_dir, wanted)
+        more = f" and {plural(len(written) - 1, 'more file')}" if len(written) > 1 else ""
+        screen.notify(f"written: {written[0]}{more}", markup=False)
+        if caveat:
+            screen.notify(caveat, severity="warning", markup=False)
+
     dialog = ExportDialog(f"Export {run_dir.name}", formats, propose, screen.shell.symbols)
-    answer = await screen.app.push_screen_wait(dialog)
-    if answer is None:
-        return
-    try:
-        written, caveat = await asyncio.to_thread(_write, run_dir, answer)
-    except BenchtuiError as error:
-        screen.notify(str(error), severity="error", markup=False)
-        return
-    more = f" and {plural(len(written) - 1, 'more file')}" if len(written) > 1 else ""
-    screen.notify(f"written: {written[0]}{more}", markup=False)
-    if caveat:
-        screen.notify(caveat, severity="warning", markup=False)
+    await screen.app.push_screen_wait(dialog.accepting(write))
 
 
 def _formats() -> list[ExportFormat]:
@@ -92,17 +90,15 @@ async def report_runs(
     def propose(shape: str, redact: bool) -> str:
         return str(free_path(folder, "report-redacted" if redact else name, shape))
 
-    dialog = ExportDialog(f"Report of {name}", FORMATS, propose, screen.shell.symbols)
-    wanted = await screen.app.push_screen_wait(dialog)
-    if wanted is None:
-        return
-    screen.notify("writing the report")
-    try:
+    async def write(wanted: ExportRequest | None) -> None:
+        if wanted is None:
+            return
+        screen.notify("writing the report")
         path = await write_report(sides, wanted, environ, across)
-    except BenchtuiError as error:
-        screen.notify(str(error), severity="error", markup=False)
-    else:
         screen.notify(f"wrote {path}", markup=False)
+
+    dialog = ExportDialog(f"Report of {name}", FORMATS, propose, screen.shell.symbols)
+    await screen.app.push_screen_wait(dialog.accepting(write))
 
 
 async def write_report(
@@ -134,7 +130,11 @@ async def write_report(
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,
     )
-    _, errors = await process.communicate()
+    try:
+        _, errors = await process.communicate()
+    except asyncio.CancelledError:  # the dialog was closed meanwhile
+        process.terminate()
+        raise
     if process.returncode != 0:
         lines = errors.decode(errors="replace").strip().splitlines()
         raise BenchtuiError(
@@ -209,12 +209,8 @@ def _copies(run_dir: Path) -> list[Copy]:
 
 
 async def import_kept(screen: Widget, text: str, runs: Path) -> list[str]:
-    """Import runs from a path, and notify of the outcome; return their ids, empty on an error."""
-    try:
-        names = await asyncio.to_thread(_import, from_home(text), runs)
-    except BenchtuiError as error:
-        screen.notify(str(error), severity="error", markup=False)
-        return []
+    """Import runs from a path, and notify of it; return their ids. Raises BenchtuiError."""
+    names = await asyncio.to_thread(_import, from_home(text), runs)
     screen.notify(
         f"imported {len(names)} runs" if len(names) > 1 else f"imported as {names[0]}", markup=False
     )

@@ -134,12 +134,8 @@ def change(screen: StepScreen, write: Callable[[], object]) -> None:
 
 def note(screen: StepScreen, run_dir: Path) -> None:
     """Ask for a note on a run and keep it."""
-
-    def answered(text: str | None) -> None:
-        if text:
-            change(screen, partial(write_note, run_dir, text))
-
-    screen.app.push_screen(NoteDialog(run_dir.name), answered)
+    dialog = NoteDialog(run_dir.name)
+    ask_and_change(screen, dialog, lambda text: write_note(run_dir, text) if text else None)
 
 
 def write_note(run_dir: Path, text: str) -> None:
@@ -178,13 +174,17 @@ def title(screen: StepScreen, run_dir: Path) -> None:
 
 
 def ask_and_change(screen: StepScreen, dialog: LineDialog, write: Callable[[str], object]) -> None:
-    """Ask for a line of text, which may be empty, and pass it to `write` in a thread."""
+    """Ask for a line of text, which may be empty, and pass it to `write` in a thread.
 
-    def answered(text: str | None) -> None:
+    The dialog stays open while the text is not accepted.
+    """
+
+    async def accept(text: str | None) -> None:
         if text is not None:
-            change(screen, partial(write, text))
+            await asyncio.to_thread(write, text)
+            screen.post_message(RunChanged())
 
-    screen.app.push_screen(dialog, answered)
+    screen.app.push_screen(dialog.accepting(accept))
 
 
 def clean(screen: StepScreen, run_dir: Path) -> None:

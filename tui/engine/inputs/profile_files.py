@@ -50,15 +50,20 @@ def with_modeline(text: str, path: Path, user_dir: Path) -> str:
     return f"{MODELINE}{schema}\n{text}"
 
 
+def check_tag(tag: str) -> None:
+    """Raise UsageError if no profile can have this name."""
+    if not re.fullmatch(TAG_PATTERN, tag):
+        raise UsageError(
+            f"profile name {shown(tag)}: expected family/name in lower case, such as my/read"
+        )
+
+
 def create(catalogue: Catalogue, tag: str, text: str) -> Path:
     """Write a new profile and return its path. Never overwrites.
 
     Raises UsageError.
     """
-    if not re.fullmatch(TAG_PATTERN, tag):
-        raise UsageError(
-            f"profile name {shown(tag)}: expected family/name in lower case, such as my/read"
-        )
+    check_tag(tag)
     own = catalogue.own_file(tag)
     path = own or catalogue.user_dir / f"{tag}.yaml"
     if own or path.exists():
