@@ -70,9 +70,20 @@ async def test_a_ticks_everything_and_again_nothing(home: Path) -> None:
     write_inventory(home)
     async with opened(options(home)) as user:
         await user.press("a")
-        assert len(user.app.selection.ticked) == 9
+        assert len(user.app.selection.ticked) == 8
+        assert "local" not in user.app.selection.ticked  # it would join the load unnoticed
         await user.press("a")
         assert user.app.selection.ticked == []
+        await user.press("G", "space", "a")
+        assert len(user.app.selection.ticked) == 9  # ticked by its own row: stays
+        await user.press("a")
+        assert user.app.selection.ticked == []
+
+
+async def test_a_ticks_this_machine_if_it_is_the_only_host(home: Path) -> None:
+    async with opened(options(home)) as user:
+        await user.press("a")
+        assert user.app.selection.ticked == ["local"]
 
 
 async def test_the_filter_narrows_while_typing_and_keeps_ticks_and_cursor(home: Path) -> None:
@@ -338,7 +349,7 @@ async def test_200_hosts_are_no_problem(home: Path) -> None:
     write_inventory(home, "hosts: {'n[001-200]': {}}\n")
     async with opened(options(home)) as user:
         await user.press("a", "G")
-        assert "201 of 201 ticked" in user.text
+        assert "200 of 201 ticked" in user.text
         assert user.cursor == "local"
 
 
@@ -407,17 +418,17 @@ async def test_a_ticked_server_is_looked_at_and_o_makes_it_generate_load(home: P
             "server  only monitored while others generate load; o: generate load on it" in user.text
         )
         await user.press("a")
-        assert (chosen.ticked, chosen.servers) == (["c1", "c2", "local"], ["osd-1", "osd-2"])
-        assert "5 of 5 ticked, 2 only monitored" in user.text and "3 hosts + 2 servers" in user.text
+        assert (chosen.ticked, chosen.servers) == (["c1", "c2"], ["osd-1", "osd-2"])
+        assert "4 of 5 ticked, 2 only monitored" in user.text and "2 hosts + 2 servers" in user.text
         assert user.text.count(" ● ") == 2
         await user.press("o")
-        assert (chosen.ticked, chosen.servers) == (["c1", "c2", "osd-1", "local"], ["osd-2"])
+        assert (chosen.ticked, chosen.servers) == (["c1", "c2", "osd-1"], ["osd-2"])
         assert (
             "client  generates load, although the inventory lists it as a server; o: monitor it only"
             in user.text
         )
         await user.press("g", "o")  # the heading of the group of clients
-        assert (chosen.ticked, chosen.servers) == (["osd-1", "local"], ["c1", "c2", "osd-2"])
+        assert (chosen.ticked, chosen.servers) == (["osd-1"], ["c1", "c2", "osd-2"])
         await user.press("a")
         assert chosen.chosen == []
 

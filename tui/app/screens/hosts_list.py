@@ -191,10 +191,13 @@ class HostList:
 
     def picked(self, what: str, key: str | None) -> list[KnownHost]:
         """Return the hosts that an action applies to: the "row", its whole "group", or "all" shown.
-        The row of a heading is its group.
+        The row of a heading is its group; "all" has this machine if it is alone, or ticked.
         """
         if what == "all":
-            return self.shown
+            chosen = self.selection.chosen
+            remote = [host.address.transport != "local" for host in self.shown]
+            found = zip(self.shown, remote, strict=True)
+            return [each for each, far in found if far or not any(remote) or each.name in chosen]
         host = self.at(key)
         return [host] if host and what == "row" else self.members(self.group_at(key))
 
