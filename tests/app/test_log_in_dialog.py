@@ -133,7 +133,7 @@ async def test_launch_asks_on_the_live_screen_and_the_run_continues(
         "overrides": overrides,
     }
     async with opened(options(home, review=True, **chosen)) as user:
-        await user.starts("r")
+        await user.starts()
         await user.sees("Log in")
         await user.types(SECRET)
         await user.press("enter")

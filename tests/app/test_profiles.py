@@ -18,7 +18,7 @@ from tests.app.driver import User, opened, options
 from tests.patience import PATIENCE_S
 from tui.app.app import BenchtuiApp
 from tui.app.screens.profiles import ProfilesScreen
-from tui.app.screens.profiles_text import columns, matched
+from tui.app.screens.profiles_text import best, columns, matched, overwrites_device, score
 from tui.app.terminal.theme import SYMBOLS
 from tui.app.widgets.picklist import Heading
 from tui.engine.inputs.profiles import Catalogue, CatalogueEntry
@@ -254,6 +254,19 @@ async def test_the_filter_finds_letters_in_turn_and_selects_what_fits_best(home:
         await user.press("ctrl+u")
         await user.types("zzz")
         await user.sees("Nothing matches the filter")
+
+
+@pytest.mark.parametrize("search", ["4k random read", "4k", "read", "oltp", "random", "write", ""])
+def test_a_search_selects_no_profile_that_overwrites_a_device_if_another_fits_as_well(
+    home: Path, search: str
+) -> None:
+    entries = Catalogue(home).list()
+    chosen = best(entries, search)
+    assert chosen is not None
+    harmless = [each for each in entries if not overwrites_device(each)]
+    assert not overwrites_device(chosen) or score(chosen, search) > max(
+        score(each, search) for each in harmless
+    )
 
 
 def is_under_cursor(user: User, key: str) -> bool:

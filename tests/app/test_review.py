@@ -189,7 +189,7 @@ async def test_a_wrong_value_is_reported_under_its_field_and_nothing_can_start(h
         await user.sees("cannot start: numjobs")
         await user.press("enter")
         assert user.scope == "review"
-        await user.press("escape", "r")
+        await user.press("escape", "enter")
         assert "numjobs" in user.told
         assert not (home / "runs").exists()
 
@@ -439,9 +439,9 @@ async def test_no_key_starts_a_plan_before_it_has_been_on_the_screen(
     async with opened(options(home)) as user:
         await user.press("enter")
         await user.sees(lambda: user.cursor == "@demo/quick")
-        await user.press("enter", "enter", "enter", "r")  # as somebody does who holds the key down
+        await user.press("enter", "enter", "enter")  # as somebody does who holds the key down
         await user.sees("Run plan")
-        await user.press("enter", "r")
+        await user.press("enter")
         assert user.scope == "review" and "runs on" not in user.text
         assert not (home / "runs").exists()
         user.app.screen.query_one(LaunchLine).plan_seen()
@@ -500,7 +500,7 @@ async def test_a_secret_is_never_shown_in_the_form_the_plan_or_a_message(home: P
         assert "typed" not in user.app.clipboard
         await user.press("escape", "v")
         assert "typed" not in user.text
-        await user.press("v", "r")
+        await user.press("v", "enter")
         assert "typed" not in user.text + user.told
         assert not (home / "runs").exists()
         await change(user, "key", "${MY_KEY}")

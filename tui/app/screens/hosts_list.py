@@ -50,7 +50,7 @@ Labelled = tuple[str, list[Run]]
 """A label in the details, and the text beside it."""
 NO_SOURCES: Mapping[str, Run] = {}
 OF_SEVERAL = frozenset({"hosts.filter", "hosts.all", "hosts.sort", "hosts.group", "hosts.observe"})
-LESS_THAN_TRUST = frozenset({"hosts.new", "hosts.all", "hosts.sort"})
+LESS_THAN_TRUST = frozenset({"hosts.job", "hosts.new", "hosts.all", "hosts.sort"})
 
 
 class KnownHost(Struct, frozen=True):

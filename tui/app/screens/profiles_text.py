@@ -106,8 +106,13 @@ def _word_score(entry: CatalogueEntry, word: str) -> int:
 
 
 def best(entries: Sequence[CatalogueEntry], search: str) -> CatalogueEntry | None:
-    """Return the best match of a search, the first one in a tie; None without entries."""
-    return max(entries, key=lambda entry: score(entry, search), default=None)
+    """Return the best match of a search; in a tie the first that overwrites no device.
+
+    None without entries.
+    """
+    return max(
+        entries, key=lambda each: (score(each, search), not overwrites_device(each)), default=None
+    )
 
 
 def found(entries: Sequence[CatalogueEntry], search: str) -> list[CatalogueEntry]:

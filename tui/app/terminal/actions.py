@@ -164,30 +164,30 @@ HOSTS = (
         "Tick or untick the host; on a heading, the whole group", footer=2,
            call="tick('row')"),
     Action("hosts.all", ("a",), "all", "Tick every host that the filter shows, or untick them all",
-        footer=6,
+        footer=8,
            call="tick('all')"),
     Action("hosts.group", ("u",), "group", "Tick or untick the whole group of the host",
-        footer=9,
+        footer=10,
            call="tick('group')"),
     Action("hosts.observe", ("o",), "observe",
-           "Only monitor the host, or let it generate load again", footer=10),
+           "Only monitor the host, or let it generate load again", footer=11),
     Action("hosts.filter", ("slash",), "filter",
-           "Filter by name, range (h[1-4]), address, group or role", footer=3),
+           "Filter by name, range (h[1-4]), address, group or role", footer=4),
     Action("hosts.check", ("c",), "check",
-        "Connect to ticked hosts, or this one, and collect facts", footer=4),
+        "Connect to ticked hosts, or this one, and collect facts", footer=5),
     Action("hosts.sort", ("s",), "sort", "Sort by the next column (after the last: by group)",
-        footer=7),
+        footer=9),
     Action("hosts.reverse", ("S",), "reverse", "Reverse the host order"),
     Action("hosts.refresh", ("r",), "refresh",
-           "Reload this source of hosts; on other rows, all sources", footer=5),
+           "Reload this source of hosts; on other rows, all sources", footer=6),
     Action("hosts.trust", ("t",), "trust",
         "Show host key fingerprints, and trust them if you agree",
-           footer=8),
+           footer=7),
     Action("hosts.new", ("n",), "add host", "Add hosts to your inventory: names, ranges",
-           footer=5),
+           footer=6),
     Action("hosts.job", ("J",), "new job",
         "Describe a job in a form, without a profile",
-           footer=11, call="go_on('job')"),
+           footer=3, call="go_on('job')"),
     Action("hosts.pane", ("tab",), "pane",
         "Move to the details (j and k scroll), or back to the list",
            call="app.focus_next"),
@@ -251,7 +251,7 @@ PROFILES = (
 )
 
 JOB = (
-    Action("job.launch", ("enter", "r"), "run", "Start the run exactly as shown", footer=1),
+    Action("job.launch", ("enter",), "run", "Start the run exactly as shown", footer=1),
     Action(
         "job.edit",
         ("e",),
@@ -311,7 +311,7 @@ EDITOR = (
 )
 
 REVIEW = (
-    Action("review.launch", ("enter", "r"), "run", "Start the run exactly as shown", footer=1),
+    Action("review.launch", ("enter",), "run", "Start the run exactly as shown", footer=1),
     Action(
         "review.edit",
         ("e",),
