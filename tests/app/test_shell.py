@@ -116,7 +116,7 @@ async def test_in_a_filter_the_footer_lists_no_keys_that_are_letters_and_arrows_
         await user.press("enter")
         assert (
             "Space tick" in user.text.splitlines()[-1]
-            and "n add host" in user.text.splitlines()[-1]
+            and "c check" in user.text.splitlines()[-1]
         )
 
 

@@ -27,7 +27,7 @@ from tui.view.plan_layout import LayoutAhead
 
 if TYPE_CHECKING:
     from tui.engine.inputs.profile_files import Stamps
-    from tui.engine.inputs.profiles import CatalogueEntry, LoadedProfile
+    from tui.engine.inputs.profiles import Catalogue, CatalogueEntry, LoadedProfile
     from tui.model.plan import Plan
 
 CHECK_FILES_S = 1.0  # between two checks whether files have changed
@@ -262,20 +262,8 @@ class ProfilesScreen(FilteredScreen):
             self.notify("choose a profile first", severity="warning")
             return
         taken = frozenset(each.tag for each in self.entries if not each.preset)
-        dialog = NewProfile(entry.tag, taken).accepting(partial(self.make_new, entry.tag))
+        dialog = NewProfile(entry.tag, taken).accepting(partial(write_profile, self.shell.catalogue, entry.tag))
         self.app.push_screen(dialog, self.edit_new)
-
-    async def make_new(self, origin: str, answer: tuple[str, str] | None) -> None:
-        """Write the new profile. Raises BenchtuiError."""
-        if answer is None:
-            return
-        from tui.engine.inputs.profile_files import create, extending
-        from tui.engine.inputs.profiles import retagged
-
-        how, tag = answer
-        loaded = self.shell.catalogue.load(origin)
-        text = extending(loaded, tag) if how == "extend" else retagged(loaded.text, tag)
-        create(self.shell.catalogue, tag, text)
 
     def edit_new(self, answer: tuple[str, str] | None) -> None:
         """Open the profile that was written in the editor, if any."""
@@ -326,6 +314,21 @@ class ProfilesScreen(FilteredScreen):
             entry = self.current
             self.load_profiles(profile_text.key_of(entry) if entry else None)
         self._stamps = found
+
+
+async def write_profile(
+    catalogue: Catalogue, origin: str, answer: tuple[str, str] | None
+) -> None:
+    """Write a new profile: how it is made from `origin`, and its tag. Raises BenchtuiError."""
+    if answer is None:
+        return
+    from tui.engine.inputs.profile_files import create, extending
+    from tui.engine.inputs.profiles import retagged
+
+    how, tag = answer
+    loaded = catalogue.load(origin)
+    text = extending(loaded, tag) if how == "extend" else retagged(loaded.text, tag)
+    create(catalogue, tag, text)
 
 
 def fit_width(screen: ProfilesScreen) -> None:
