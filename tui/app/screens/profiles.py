@@ -262,8 +262,8 @@ class ProfilesScreen(FilteredScreen):
             self.notify("choose a profile first", severity="warning")
             return
         taken = frozenset(each.tag for each in self.entries if not each.preset)
-        dialog = NewProfile(entry.tag, taken).accepting(partial(write_profile, self.shell.catalogue, entry.tag))
-        self.app.push_screen(dialog, self.edit_new)
+        write = partial(write_profile, self.shell.catalogue, entry.tag)
+        self.app.push_screen(NewProfile(entry.tag, taken).accepting(write), self.edit_new)
 
     def edit_new(self, answer: tuple[str, str] | None) -> None:
         """Open the profile that was written in the editor, if any."""
