@@ -439,7 +439,7 @@ async def test_no_key_starts_a_plan_before_it_has_been_on_the_screen(
     async with opened(options(home)) as user:
         await user.press("enter")
         await user.sees(lambda: user.cursor == "@demo/quick")
-        await user.press("enter", "enter", "enter")  # as somebody does who holds the key down
+        await user.press("enter", "enter", "enter")  # like a key held down
         await user.sees("Run plan")
         await user.press("enter")
         assert user.scope == "review" and "runs on" not in user.text

@@ -1,4 +1,4 @@
-"""Findings as lines: what one check says is told once, rules come last, reasons in one column."""
+"""Findings as lines: one entry per check, rules last, reasons in one column."""
 
 from __future__ import annotations
 

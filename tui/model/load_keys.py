@@ -1,6 +1,4 @@
-"""What a profile's text says about the load, key by key: equal if only words, comments or spaces
-differ.
-"""
+"""Keys of a profile that affect its load. Titles, comments and spaces do not count."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _UNIT = re.compile(r"(\d)([KMGT]i?B\b)")  # a unit right after its number
 
 UNFAIR = " (not comparable)"  # end of badges
-MULTIPLE = 10  # from which a ratio is told as one
+MULTIPLE = 10  # from here on a change is shown as a multiple
 EQUAL = 0.0005
 IN_FULL = 6  # more comparisons are a sweep: one figure each
 LATENCIES = ("mean", *SHOWN_NAMES, "max")
@@ -52,7 +52,7 @@ class PublishedRow(Struct, frozen=True):
     figure: str
     ours: str
     theirs: str
-    change: str  # of ours against theirs: ``51 % lower``
+    change: str  # our figure relative to the published one: ``51 % lower``
     validity: str
     verdict: str = "valid"  # of our run
 
