@@ -57,7 +57,7 @@ def launch(terminal: Terminal, target: Path, runtime: str) -> None:
     terminal.wait_for("4 changed")
     terminal.keys("Escape")
     terminal.wait_for("d defaults")  # the footer of the screen, not of a field
-    terminal.keys("r")
+    terminal.keys("Enter")
 
 
 def goes_on(run_dir: Path) -> bool:
@@ -135,7 +135,7 @@ def test_run_continues_when_the_app_is_killed_and_is_shown_again(
 def test_what_hosts_lack_is_shown_in_the_app(lab: SshdLab, tmp_path: Path) -> None:
     with app(lab, tmp_path, "80x24") as terminal:
         launch(terminal, Path("/no-such-place"), "6s")
-        terminal.wait_for("h1, h2: directory /no-such-place does not exist")
+        terminal.wait_for("directory /no-such-place does not exist")
         terminal.wait_for("FAILED")
 
 
@@ -149,6 +149,6 @@ def test_wrong_value_is_reported_at_its_field_and_blocks_the_launch(
         terminal.wait_for("'0' is not allowed")
         terminal.keys("Escape")
         terminal.wait_for("d defaults")
-        terminal.keys("r")
+        terminal.keys("Enter")
         terminal.wait_for("cannot start: runtime")
         assert not (tmp_path / "home" / "runs").exists()

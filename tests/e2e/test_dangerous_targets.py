@@ -236,7 +236,7 @@ async def test_the_app_refuses_a_disk_in_use(own: Path, disk: str, tmp_path: Pat
         await user.press("escape")
         assert user.scope == "review"
         with mounted(disk, tmp_path / "mnt"):
-            await user.starts("r")
+            await user.starts()
             await user.sees(lambda: f"{Path(disk).name} is mounted at" in words(user))
             await user.press("escape")
         assert not (own / "runs").exists()

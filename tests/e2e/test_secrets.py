@@ -192,7 +192,7 @@ def test_in_the_app_it_is_asked_for_at_launch_and_stays_off_the_screen_and_the_d
         app.wait_until(lambda: "demo/quick" not in app.screen(), "the filtered list")
         app.keys("Enter", "Enter")
         app.wait_for("Enter runs on")
-        app.keys("r")
+        app.keys("Enter")
         app.wait_for("secret needed by this run: OUR_TEST_KEY")
         app.keys("typed-by-hand")
         app.wait_until(lambda: shows("*" * 13) or shows("•" * 13), "stars")
