@@ -248,6 +248,11 @@ def test_shares_of_many_hosts_are_reported_as_a_range() -> None:
     assert told_in_range(busy | {"h9": "core 3 is 97 % busy"}).endswith(
         "90 to 95 % busy; h9: core 3 is 97 % busy"
     )
+    queues = {f"h{n}": f"nvme{n % 2}n1 9{n % 3} % busy, 4{n} requests in flight" for n in range(8)}
+    assert told_in_range(queues) == (
+        "h0, h2, h4, h6: nvme0n1 90 to 92 % busy, 40 to 46 requests in flight; "
+        "h1, h3, h5, h7: nvme1n1 90 to 92 % busy, 41 to 47 requests in flight"
+    )
     few = {"h1": "97 % busy", "h2": "91 % busy"}
     assert told_in_range(few) == "h1: 97 % busy, h2: 91 % busy", "of a few hosts each is told"
     assert (

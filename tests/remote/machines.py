@@ -120,6 +120,8 @@ BIG_BOX: dict[str, str] = {  # 8 sockets with 2 cores of 2 threads each, bare me
     "/proc/self/mountinfo": MOUNTS,
     "/proc/17/comm": "fio",
     "/proc/18/comm": "fiona",
+    "/proc/19/comm": "fio",  # asked for its version by another agent
+    "/proc/19/environ": "PATH=/bin\0BENCHTUI_TASK=look-4711\0",
     **disk("sda", "/sys/devices/pci0/ata1/host0/block/sda", number="8:0", model="OS DISK", **QUEUE),
     "/sys/devices/pci0/ata1/host0/block/sda/sda2/partition": "2",
     "/sys/devices/pci0/ata1/host0/block/sda/sda2/size": "1048576",

@@ -76,7 +76,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     edit.add_argument("name", metavar="NAME", help=NAME_HELP)
     taken = verbs.add_parser(
-        "import", help="create a profile from a job file, such as a fio job; its variables are kept"
+        "import",
+        help=(
+            "create a profile from a job file, such as a fio job; variables like ${SIZE} become"
+            " parameters"
+        ),
     )
     taken.add_argument("file", type=Path, metavar="FILE", help="the job file")
     add_json(taken)

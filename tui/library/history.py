@@ -11,7 +11,7 @@ COUNTED = ("complete", "imported")
 
 
 class EarlierRuns:
-    """Complete and valid runs, grouped by setup and by the unit of their headline.
+    """Complete or imported runs that are not invalid, by setup and by the unit of their headline.
 
     The setup: load of the profile, parameters, points, hosts and target.
     """
@@ -38,7 +38,7 @@ class EarlierRuns:
 
 
 def counts(run: RunSummary) -> bool:
-    """Return whether a run is complete and valid, with a figure, and its setup is known."""
+    """Return whether a run is complete or imported, not invalid, has a figure and a known setup."""
     return (
         bool(run.setup)
         and run.state in COUNTED

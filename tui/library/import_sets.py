@@ -116,7 +116,7 @@ class Naming(msgspec.Struct, frozen=True):
         )
 
     def nights(self, files: Sequence[KeptFile]) -> list[list[int]]:
-        """Return the indices of files that belong to one run."""
+        """Return, for each run, the indices of its files."""
         if not self.dateless:
             return [list(range(len(files)))]
         return nights([file.name for file in files], self.hosts)

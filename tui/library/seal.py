@@ -1,4 +1,4 @@
-"""Seal of a run: checksums of its files at the end of the engine, signed with this machine's key.
+"""Seal of a run: checksums of its files when the engine ends, signed with this machine's key.
 
 It covers the plan, the raw output and the journal up to that moment, so later notes leave it
 intact. In the record, it covers the verdict and the names and severities of the findings; `runs

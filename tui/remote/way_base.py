@@ -40,7 +40,7 @@ class HostLimits(NamedTuple):
 class HostTransport:
     """Transport to hosts; one object serves all connections of a process.
 
-    `over_ssh`: hosts have host keys and logins, which `hosts trust` and agent checks need.
+    `over_ssh`: hosts have host keys and logins; `hosts trust` and the SSH agent check use it.
     """
 
     over_ssh: ClassVar[bool] = False

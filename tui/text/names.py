@@ -10,7 +10,7 @@ from tui.model.plain import some
 NAMED = 3  # more names than this are counted
 FEW = 6  # names or ranges
 _NUMBERED = re.compile(r"(.*?)([0-9]{1,9})")
-SHARE = re.compile(r"(\D*)(\d+)( % \D+)")
+FIGURE = re.compile(r"(?<![\w.])\d+(?= (?:%|requests))")  # not the number of a core or device
 
 
 def names_of(hosts: Sequence[str]) -> str:
@@ -75,16 +75,26 @@ def told_of(found: Mapping[str, str], link: str = ": ") -> str:
 
 
 def told_in_range(found: Mapping[str, str]) -> str:
-    """Return texts about hosts, with the percentages of more than three hosts merged into a range:
-    ``h1, h2, h3 and 6 more: 91 to 97 % busy``.
+    """Return texts about hosts, with those of more than three hosts that differ only in figures
+    merged: ``h1, h2, h3 and 6 more: 91 to 97 % busy``.
     """
-    shares = {host: part for host, text in found.items() if (part := SHARE.fullmatch(text))}
-    spans: dict[tuple[str, str], list[int]] = {}
-    for part in shares.values():
-        spans.setdefault((part[1], part[3]), []).append(int(part[2]))
+    alike: dict[str, list[str]] = {}
+    for host, text in found.items():
+        alike.setdefault(FIGURE.sub("", text), []).append(host)
     told = dict(found)
-    for host, part in shares.items():
-        span = spans[part[1], part[3]]
-        if len(span) > NAMED and min(span) < max(span):
-            told[host] = f"{part[1]}{min(span)} to {max(span)}{part[3]}"
+    for hosts in alike.values():
+        if len(hosts) > NAMED:
+            told |= dict.fromkeys(hosts, _merged([found[host] for host in hosts]))
     return told_of(told)
+
+
+def _merged(texts: Sequence[str]) -> str:
+    """Return a text with the range of each figure of texts that differ only in figures."""
+    figures = zip(*(map(int, FIGURE.findall(text)) for text in texts), strict=True)
+    spans = iter([(min(each), max(each)) for each in figures])
+
+    def span(_: re.Match[str]) -> str:
+        low, high = next(spans)
+        return f"{low} to {high}" if low < high else str(low)
+
+    return FIGURE.sub(span, texts[0])

@@ -246,8 +246,10 @@ def _per_client(step: StepRecord) -> Iterator[str]:
         return
     cpu = sum(each for _, each in known)
     each = f"{cpu / workers:.1f} % of a core"
-    many = "in 1 client process" if workers == 1 else f"in each of {workers:,} client processes"
-    yield f"{generator_of(step)} CPU on all clients: {cores_text(cpu)}, {each} {many}"
+    per = "in 1 client process"
+    if workers > 1:
+        per = f"per client process on average ({workers:,} processes)"
+    yield f"{generator_of(step)} CPU on all clients: {cores_text(cpu)}, {each} {per}"
 
 
 def _workers(host: HostTelemetryRecord) -> int:

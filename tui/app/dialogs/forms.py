@@ -41,7 +41,7 @@ FIELDS = (
     ),
     FieldSpec("user", "", "", "who logs in", empty="as ~/.ssh/config says, else your own"),
     FieldSpec("port", "", "", "of the SSH server", empty="as ~/.ssh/config says, else 22"),
-    FieldSpec("groups", "", "", "names separated by commas", empty="none; such as ssd,rack-1"),
+    FieldSpec("groups", "", "", "names separated by commas, such as ssd,rack-1", empty="none"),
 )
 POINTS, WITHIN = "points", "within"
 

@@ -296,9 +296,11 @@ class EditorScreen(StepScreen):
             if self.judged.text == text
             else judge(self.shell.catalogue, text, self.file.path)
         )
-        state = "It has no problems."
+        state = "The profile has no problems."
         if problems := judged.problems:
-            state = f"It has {editor_text.count(problems)}: it can be saved but not run."
+            state = (
+                f"The profile has {editor_text.count(problems)}: it can be saved but not run."
+            )
         body = f"Your changes are not saved. {state}"
         self.app.push_screen(Confirm(f"Save {self.file.name}?", body, LEAVE), answered)
 

@@ -1,4 +1,4 @@
-"""Graphs over time: areas with scales in a frame, and one line of figures in their place."""
+"""Graphs over time: panels with areas and scales, or one line that sums up several graphs."""
 
 from __future__ import annotations
 

@@ -332,7 +332,9 @@ async def _measure(ctx: RunContext, step: Step, window: Window) -> None:
 
 
 async def watch_quiet_hosts(ctx: RunContext, steps: Sequence[Step]) -> None:
-    """Start telemetry, a few seconds before the first load, to check that hosts are quiet."""
+    """Start the telemetry of these steps; before the run's first load, also wait a few seconds to
+    check that hosts are quiet.
+    """
     begun = (ctx.telemetry.begin(step, ctx.taking_part(step), ctx.servers) for step in steps)
     await ctx.unless_stopped(asyncio.gather(*begun))
     seconds = quiet_s(ctx.plan)

@@ -241,7 +241,9 @@ async def _check_on(ctx: RunContext, step: Step, session: HostSession) -> None:
 
 
 def changes(session: HostSession, now: Identities) -> Iterator[str]:
-    """Yield a message about the first directory or file that was replaced."""
+    """Yield a message about the first directory or file that was replaced, or file that appeared,
+    since the preflight.
+    """
     for path, place in now.directories.items():
         before = session.seen.directories.get(path)
         if before is not None and before != place:

@@ -51,7 +51,7 @@ BOTTLENECK: dict[str, Text] = {
     "think-time": (
         "concurrency: workers spend {share:share} of the time in think time; use more workers"
     ),
-    "at-full-load": "at full load {bottleneck}",
+    "at-full-load": "{bottleneck} (at full load)",
     # parts
     "io-limit": lambda what, limit: f"limited by its control group to {limit_text(what, limit)}",
     "device": "{device} {percent:.0f} % busy, {queue:.0f} requests in flight",

@@ -228,7 +228,7 @@ bt_facts_sysctls() { # by one grep: the kernel answers dash, which reads byte af
 
 # ---- programs --------------------------------------------------------------------------------------------------
 
-bt_facts_running() { # COUNT COMMAND...: running load generators, including these commands
+bt_facts_running() { # COUNT COMMAND...: running load generators, including these commands, but for those that bt_limited asks
   local line='' names='' count="$1" # a regular expression of names
   while [ "$count" -gt 0 ]; do
     shift; count=$((count - 1))
@@ -237,6 +237,7 @@ bt_facts_running() { # COUNT COMMAND...: running load generators, including thes
   grep -sxE "$names"'ior|IOR|elbencho|vdbench|iozone|bonnie\+\+|dd|sysbench|filebench|dbench|smallfile|stress|stress-ng|iperf|iperf3|qperf|ib_(read|write|send)_(bw|lat)|warp|pgbench|rados|mpiexec|mpirun|orted|hydra_pmi_proxy' \
     "$BT_ROOT"/proc/[0-9]*/comm /dev/null | sed 40q | while read -r line; do
     line=${line#"$BT_ROOT"/proc/}
+    ! grep -qsF BENCHTUI_TASK=look- "$BT_ROOT/proc/${line%%/*}/environ" || continue
     bt_say "running=pid=${line%%/*}${BT_TAB}name=${line#*:}"
   done
 }

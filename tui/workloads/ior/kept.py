@@ -35,7 +35,7 @@ STAMP_ERROR_S = 1.0
 
 @dataclass
 class KeptIor:
-    """Parses the output of one IOR line by line."""
+    """Parses the output of one IOR run, line by line."""
 
     output: IorOutput = field(default_factory=IorOutput)
     explainer: Explainer = field(default_factory=stdout_explainer)
