@@ -66,7 +66,7 @@ PRELOADED = (
     "tui.remote.sshconfig",
     "tui.library.load",
     "tui.library.additions",
-    "tui.workloads.fio.engines",
+    "tui.workloads.fio.engine_kinds",
     "tui.workloads.fio.layout",
     "tui.workloads.fio.reader",
     "tui.workloads.fio.results",

@@ -7,7 +7,7 @@ import pytest
 from tests.samples.evidence import evidence
 from tui.judge.catalogue import BY_ID
 from tui.judge.check import RunEvidence, UnknownError
-from tui.judge.own_figures import DOUBTFUL, NOTED
+from tui.judge.whole_results import DOUBTFUL, NOTED
 from tui.judge.wording import message_of
 from tui.model.event import Contradiction, HostResult
 from tui.model.record import Finding

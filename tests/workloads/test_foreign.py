@@ -11,7 +11,7 @@ import pytest
 
 from tests.workloads.worded import are_worded
 from tui import workloads
-from tui.judge.texts.own_figures import TEXTS
+from tui.judge.texts.figures import TEXTS
 from tui.library.imported import records_of
 from tui.model.problem import UsageError
 from tui.workloads import foreign

@@ -24,7 +24,6 @@ from tui.judge import (
     objects,
     observed,
     operations,
-    own_figures,
     pace,
     steadiness,
     whole_results,
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 CHECKS: tuple[Check, ...] = (
     *errors.ERROR_CHECKS,
     *whole_results.IDENTITY_CHECKS,
-    own_figures.own_figures,
+    whole_results.own_figures,
     *hosts.OVERLAP_CHECKS,
     *durations.TIME_CHECKS,
     commands.planned_command,

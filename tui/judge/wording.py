@@ -11,14 +11,10 @@ from tui.judge.texts import (
     figures,
     hosts,
     load,
-    machines,
     observed,
-    own_figures,
     steadiness,
-    times,
 )
-from tui.judge.texts.bottleneck import BOTTLENECK
-from tui.judge.texts.proof import IN_FLIGHT, MORE_IN_FLIGHT, PROOF, result
+from tui.judge.texts.bottleneck import BOTTLENECK, IN_FLIGHT, MORE_IN_FLIGHT, PROOF, result
 from tui.judge.texts.reasons import REASONS
 from tui.metrics.units import plural
 from tui.model.operands import Clause, is_clause
@@ -57,12 +53,12 @@ if TYPE_CHECKING:
 CHECKS: Mapping[str, Mapping[str, Text]] = {
     check: texts
     for each in (
-        own_figures.FIGURES,
+        figures.OWN_FIGURES,
         load.LOAD,
         hosts.HOSTS,
-        times.TIMES,
+        load.TIMES,
         data.DATA,
-        machines.MACHINES,
+        hosts.MACHINES,
         observed.OBSERVED,
         steadiness.STEADINESS,
         figures.FIGURES,
@@ -97,7 +93,7 @@ NAMES: Mapping[str, str] = {
 TABLES = (
     observed.OBSERVED["client-cpu"],
     observed.OBSERVED["network"],
-    own_figures.GENERATOR,
+    figures.GENERATOR,
     BOTTLENECK,
     PROOF,
     REASONS,

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from tui.workloads.fio.engines import NO_OPTIONS, engines_of, trial_of
+from tui.workloads.fio.engine_kinds import NO_OPTIONS, engines_of, trial_of
 
 needs_fio = pytest.mark.skipif(shutil.which("fio") is None, reason="no fio on this machine")
 

@@ -19,7 +19,7 @@ from tui.model.problem import Problem, UsageError
 from tui.model.profile import ParamValue, Profile, has_share, puts_first, wants_layout
 from tui.workloads.fio.blocks import block_problem
 from tui.workloads.fio.body import resolve_options
-from tui.workloads.fio.engines import engines_of
+from tui.workloads.fio.engine_kinds import engines_of
 from tui.workloads.fio.jobfile import added_options, explicit_seed, render_options
 from tui.workloads.fio.layout import WRITES_WHOLE, by_size, files_of, job_name, sections_per_size
 from tui.workloads.fio.objects import check_put, fill_tasks, object_problems, sets_of

@@ -100,7 +100,7 @@ class FioOnHosts(FioImports):
 
     def requirements(self, steps: Sequence[Step]) -> list[Requirement]:
         """Return fio and the I/O engines that these steps use."""
-        from tui.workloads.fio.engines import engines_of, requirement
+        from tui.workloads.fio.engine_kinds import engines_of, requirement
 
         jobs = (task.job_file for step in steps for task in step.tasks)
         return [
@@ -110,7 +110,7 @@ class FioOnHosts(FioImports):
 
     def extras(self) -> list[Requirement]:
         """Return the I/O engine of the S3 profiles, which many fio packages do not include."""
-        from tui.workloads.fio.engines import requirement
+        from tui.workloads.fio.engine_kinds import requirement
 
         return [requirement("http")]
 
