@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 import msgspec
 
 from tui import workloads
-from tui.library.formats import without_copies
+from tui.library.import_copies import without_copies
 from tui.library.import_sources import ImportSource, impossible
 from tui.model.event import Sample
 from tui.model.problem import Problem, UsageError, did_you_mean

@@ -15,7 +15,13 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import ClassVar, Protocol
 
-from tui.model.event import HostResult, MetadataIteration, MetadataPhase, MetadataResult
+from tui.model.event import (
+    HostResult,
+    MetadataIteration,
+    MetadataPhase,
+    MetadataResult,
+    OperationResult,
+)
 from tui.model.plan import MpiLaunch, Step
 from tui.workloads.messages import Explainer, mpi_explainer, unreachable
 from tui.workloads.reading import Item, LineSplitter, LogLine, Reader
@@ -212,6 +218,24 @@ class RanksReader:
             self._step.tasks[0].host,
             self._step,
             self.output.version,
+            final=self.succeeded(exit_code),
+        )
+
+    def result_of(
+        self, operations: dict[str, OperationResult], exit_code: int | None
+    ) -> MetadataResult:
+        """Return these figures of operations as the result over all hosts."""
+        return MetadataResult(
+            t=0.0,
+            step=self._step.index,
+            tool=self.tool,
+            version=self.output.version,
+            tasks=self.output.tasks,
+            nodes=self.output.nodes,
+            items=self.launch.items,
+            iterations=self.launch.iterations,
+            operations=operations,
+            ranks_per_node=self.launch.ranks_per_host,
             final=self.succeeded(exit_code),
         )
 

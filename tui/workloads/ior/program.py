@@ -202,22 +202,8 @@ class IorReader(RanksReader):
 
     def figures(self, exit_code: int | None) -> MetadataResult | None:
         """Return the results; None if no phase has ended."""
-        output = self.output
-        if not (operations := output.results()):
-            return None
-        return MetadataResult(
-            t=0.0,
-            step=self._step.index,
-            tool=self.tool,
-            version=output.version,
-            tasks=output.tasks,
-            nodes=output.nodes,
-            items=self.launch.items,
-            iterations=self.launch.iterations,
-            operations=operations,
-            ranks_per_node=self.launch.ranks_per_host,
-            final=self.succeeded(exit_code),
-        )
+        operations = self.output.results()
+        return self.result_of(operations, exit_code) if operations else None
 
     def _missing(self) -> list[str]:
         """Return which parts of a complete run are missing, and which phases moved a wrong number

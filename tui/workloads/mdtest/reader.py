@@ -130,24 +130,11 @@ class MdtestReader(RanksReader):
 
     def figures(self, exit_code: int | None) -> MetadataResult | None:
         """Return the results; None until an operation of all ranks has ended."""
-        output = self.output
-        if not (operations := output.results()):
+        if not (operations := self.output.results()):
             return None
-        return MetadataResult(
-            t=0.0,
-            step=self._step.index,
-            tool=self.tool,
-            version=output.version,
-            tasks=output.tasks,
-            nodes=output.nodes,
-            items=self.launch.items,
-            iterations=self.launch.iterations,
-            operations=operations,
-            shift=output.shift,
-            ranks_per_node=self.launch.ranks_per_host,
-            nodemap=shortened(output.nodemap),
-            final=self.succeeded(exit_code),
-        )
+        result = self.result_of(operations, exit_code)
+        result.shift, result.nodemap = self.output.shift, shortened(self.output.nodemap)
+        return result
 
     def _missing(self) -> list[str]:
         """Return which parts of a complete run are missing."""
