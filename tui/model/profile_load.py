@@ -173,7 +173,9 @@ def _of_the_rest(error: ValidationError, document: YamlDocument) -> list[Problem
         _remove(data, path)
     for key, value in _STAND_INS.items():
         data.setdefault(key, value)
-    tool = data.setdefault("tool", next((name for name in tools() if name in data), SUITE))
+    tool = data.setdefault("tool", next((name for name in (*tools(), SUITE) if name in data), ""))
+    if not tool:
+        return []  # what the rest must contain depends on the tool
     if tool != SUITE:
         body = data.get(tool)
         own = {key: value for key, value in body.items() if value} if isinstance(body, dict) else {}
