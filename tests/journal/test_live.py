@@ -389,6 +389,16 @@ def test_another_engine_continues_with_the_same_measurement() -> None:
     assert state.messages.newest[0].text == "a new engine took over after 10.0 s without one"
 
 
+@pytest.mark.parametrize("going_on", [True, False])
+def test_problems_before_the_load_are_those_of_the_engine_that_measures(going_on: bool) -> None:
+    refused = HostProblem(t=1.0, host="h1", phase="preflight", code="no-space", message="full")
+    begun, resumed = started("h1")[0], RunResumed(t=9.0, utc="", gap_s=8.0, going_on=going_on)
+    state = state_after(begun, refused, resumed)
+    kept = [] if going_on else ["no-space"]
+    assert [problem.code for problem in state.problems] == kept
+    assert state.hosts["h1"].problem_code == "".join(kept)
+
+
 def test_without_a_takeover_a_phase_of_the_same_step_begins_again() -> None:
     again = PhaseStarted(t=15.2, phase="measure", step=0, expected_s=60.0)
     state = state_after(

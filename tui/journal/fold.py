@@ -92,7 +92,7 @@ def _resume_run(run: RunState, event: RunResumed) -> None:
         run.state, run.end, run.reason = "running", None, ""
         run.stop_mode, run.stop_reason = None, ""
     if event.going_on:
-        run.run_problems_over = len(run.run_problems)
+        run.forget_problems()
     for clock in run.clocks.by_host.values():
         clock.expect_late()
     text = f"a new engine took over after {event.gap_s:.1f} s without one"

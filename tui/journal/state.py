@@ -310,7 +310,6 @@ class RunState:
     # by step, the newest counter-experiment
     proved: dict[int, ProofResult] = field(default_factory=dict)
     run_problems: list[HostProblem] = field(default_factory=list)  # outside of steps
-    run_problems_over: int = 0  # how many of these came before the last resume
     commands: list[TaskStarted] = field(default_factory=list)  # of all steps and attempts
     artefacts: list[Artefact] = field(default_factory=list)
     files: dict[str, HostFiles] = field(default_factory=dict)
@@ -369,11 +368,19 @@ class RunState:
 
     @property
     def problems(self) -> list[HostProblem]:
-        """Problems on hosts, oldest first; for repeated steps, only from the newest attempt."""
+        """Problems on hosts, oldest first; only from the newest attempt."""
         parts = [self.run_problems, *(step.problems for step in self.steps.values())]
         return sorted(
             (problem for part in parts for problem in part), key=lambda problem: problem.t
         )
+
+    def forget_problems(self) -> None:
+        """Drop the problems outside of steps: the new engine repeats all of those phases."""
+        self.run_problems.clear()
+        for view in self.hosts.values():
+            if view.problem is not None and view.problem_step is None:
+                view.problem, view.problem_code = None, ""
+                view.version += 1
 
     @property
     def ended(self) -> bool:

@@ -158,7 +158,7 @@ class History(Struct):
         again = [replace(step, attempt=self._attempts(step.index) + 1) for step in steps]
         for step in again:
             self.seen.forget(step.index)
-        self.seen.run_problems_over = len(self.seen.run_problems)
+        self.seen.forget_problems()
         return again
 
     def _attempts(self, step: int) -> int:
@@ -168,7 +168,7 @@ class History(Struct):
     def problems(self) -> int:
         """Number of host problems so far, without those of repeated steps."""
         of_steps = sum(len(step.problems) for step in self.seen.steps.values())
-        return len(self.seen.run_problems) - self.seen.run_problems_over + of_steps
+        return len(self.seen.run_problems) + of_steps
 
 
 def steps_beside(plan: Plan, index: int) -> list[Step]:
