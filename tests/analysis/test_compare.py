@@ -13,8 +13,8 @@ from tests.samples.records import (
     latency_of,
     metadata_run,
     quiet,
-    repeated,
     run,
+    runs_of,
     step,
 )
 from tui.analysis.compare import Change, Comparison, compare
@@ -85,7 +85,7 @@ def test_what_is_surely_different_but_less_than_matters_is_no_difference() -> No
 
 def test_a_significant_change_that_may_exceed_what_matters_is_inconclusive() -> None:
     a, b = (1000.0, 1004.0, 1008.0, 1300.0), (996.0, 992.0, 988.0, 700.0)
-    found = compare([repeated(a)], [repeated(b)])
+    found = compare(runs_of(a), runs_of(b))
     change = headline(found)
     assert change.effect is not None and change.effect.high is not None
     assert -0.02 < (change.change or 0) < 0 and change.effect.high < 1, "significant, below 2 %"
@@ -141,7 +141,7 @@ def test_where_reasons_have_no_room_beside_their_words_they_are_below_whole() ->
 
 def test_where_words_have_no_room_they_are_short_and_are_below_whole() -> None:
     values = [1000.0, 1010.0, 1020.0]
-    found = compare([repeated(values)], [repeated([each * 1.2 for each in values])])
+    found = compare(runs_of(values), runs_of([each * 1.2 for each in values]))
     wide, narrow = (plain_lines(comparison_lines(found, width)) for width in (120, 68))
     assert any(
         line.startswith("read IOPS") and "too few repetitions to say" in line for line in wide
@@ -182,7 +182,7 @@ def test_a_run_without_seconds_has_too_few_repetitions_to_say() -> None:
     found = compare([run(step(count=0))], [run(step(IOPS * 2, count=0))])
     assert found.word == "too few repetitions to say"
     # one line gives the reason for all figures
-    assert text(found).count("one run each") == 1
+    assert text(found).count("one run each: ") == 1
 
 
 @pytest.mark.parametrize("count", [0, 1, 9])
@@ -212,14 +212,14 @@ def test_three_repetitions_are_too_few_and_the_ranges_are_reported(
     factor: float, said: str
 ) -> None:
     values = [1000.0, 1010.0, 1020.0]
-    found = compare([repeated(values)], [repeated([each * factor for each in values])])
+    found = compare(runs_of(values), runs_of([each * factor for each in values]))
     assert found.word == "too few repetitions to say"
     assert said in headline(found).why
 
 
 def test_four_repetitions_on_each_side_can_tell() -> None:
     values = [1000.0, 1010.0, 1020.0, 1030.0]
-    found = compare([repeated(values)], [repeated([each * 0.9 for each in values])])
+    found = compare(runs_of(values), runs_of([each * 0.9 for each in values]))
     assert found.word == "worse"
     effect = headline(found).effect
     assert effect is not None
@@ -240,7 +240,7 @@ def test_runs_of_one_side_are_its_repetitions() -> None:
 
 def test_beside_the_headline_four_repetitions_are_too_few_for_many_figures() -> None:
     values = [1000.0, 1010.0, 1020.0, 1030.0]
-    found = compare([repeated(values)], [repeated([each * 0.9 for each in values])])
+    found = compare(runs_of(values), runs_of([each * 0.9 for each in values]))
     assert named(found, "read.bandwidth").word == "too few repetitions to say"
 
 
@@ -462,10 +462,10 @@ def test_runs_without_a_common_point_are_not_comparable() -> None:
 
 def test_the_document_has_the_code_and_figures_of_every_reason_beside_its_text() -> None:
     values = [1000.0, 1010.0, 1020.0]
-    partial = repeated(values)
+    partial = run()
     partial.state = "partial"
-    few = compare([repeated(values)], [repeated([each * 1.2 for each in values])])
-    apart = compare([repeated(values)], [partial])
+    few = compare(runs_of(values), runs_of([each * 1.2 for each in values]))
+    apart = compare([run()], [partial])
     told, other = json.loads(as_json([(few, []), (apart, [])]))["comparisons"]
     (first,) = [each for each in told["points"][0]["figures"] if each["headline"]]
     operands = {"a": 3, "b": 3, "needed": 4, "apart": True}

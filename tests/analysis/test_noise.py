@@ -4,12 +4,10 @@ from math import exp
 from pathlib import Path
 
 import pytest
-from msgspec import structs
 
 from tests.samples.records import IOPS, repeated, run, step
 from tui.analysis.compare import compare
 from tui.analysis.measured import Floor, NoiseFloors, levels, measure
-from tui.view.comparison import FLOOR_OF_ONE_RUN, method_texts
 
 
 @pytest.fixture
@@ -24,7 +22,6 @@ def test_a_floor_is_the_deviation_of_the_same_and_is_found_again(floors: NoiseFl
     kept = NoiseFloors.read(floors.path).floor(run(), "read.iops")
     assert kept is not None
     assert (kept.n, round(kept.cov, 4)) == (6, 0.0228)
-    assert not kept.one_run
 
 
 def test_what_is_detectable_is_what_compare_detects(floors: NoiseFloors) -> None:
@@ -41,18 +38,20 @@ def test_what_is_detectable_is_what_compare_detects(floors: NoiseFloors) -> None
     assert Floor(6, 0.0001).detectable(0.04) == 0.02, "smaller changes are never reported"
 
 
-def test_a_floor_of_one_run_is_marked_where_it_is_used(tmp_path: Path) -> None:
-    values = [IOPS * each for each in (0.99, 1.0, 1.001, 1.01)]
+def test_repetitions_within_runs_count_as_one_run(tmp_path: Path) -> None:
+    near = (0.999, 1.0, 1.0, 1.001)
+    apart = [repeated([IOPS * run * each for each in near]) for run in (0.95, 1.0, 1.05)]
+    assert not measure(apart[:1]).figures, "one run shows no noise between runs"
+    found = measure(apart).figures["read.iops"]
+    assert (found.n, round(found.cov, 3)) == (3, 0.05)
+
+
+def test_a_floor_of_an_older_version_that_counted_repetitions_is_not_used(tmp_path: Path) -> None:
+    made = measure([repeated([IOPS]), repeated([IOPS * 1.01])])
+    made.figures = {name: Floor(8, each.cov) for name, each in made.figures.items()}
     floors = NoiseFloors(tmp_path / "noise.json")
-    made = measure([repeated(values)])
-    made.figures = {
-        name: structs.replace(each, one_run=False) for name, each in made.figures.items()
-    }
-    floors.keep(made)  # a file of before floors said so
-    a, b = repeated(values), repeated([each * 1.05 for each in values])
-    found = compare([a], [b], NoiseFloors.read(floors.path))
-    assert any(each.floor is not None and each.floor.one_run for each in found.changes)
-    assert FLOOR_OF_ONE_RUN in [*method_texts(found)]
+    floors.keep(made)
+    assert NoiseFloors.read(floors.path).floor(repeated([IOPS]), "read.iops") is None
 
 
 def test_single_runs_that_differ_less_than_the_floor_do_not_differ(floors: NoiseFloors) -> None:
@@ -63,8 +62,8 @@ def test_single_runs_that_differ_less_than_the_floor_do_not_differ(floors: Noise
 
 def test_of_repetitions_the_floor_is_their_deviation(floors: NoiseFloors) -> None:
     values = [IOPS * each for each in (0.99, 1.0, 1.001, 1.01)]
-    found = compare([repeated(values)], [repeated([each * 1.05 for each in values])], floors)
-    assert found.word == "better"
+    a, b = ([run(step(each * factor)) for each in values] for factor in (1, 1.05))
+    assert compare(a, b, floors).word == "better"
 
 
 @pytest.mark.parametrize("change", ["target", "params", "hosts"])

@@ -20,7 +20,7 @@ from tui.engine.plan.search import SearchChoice
 from tui.metrics.repeat import repetitions_needed
 from tui.model.plan import Attestation, Plan
 from tui.text.line import plain_lines
-from tui.view.plan import plan_facts, title_text, too_few_to_compare, warnings
+from tui.view.plan import plan_facts, title_text, warnings
 
 SWEEP: dict[str, Any] = {"sweep": {"numjobs": ["1", "2"]}}
 SEARCH: dict[str, Any] = {"search": SearchChoice("capacity", limits=("p99 < 5ms",))}
@@ -110,26 +110,22 @@ def test_what_review_warns_of_is_printed_too(kind: str) -> None:
     )
 
 
-def test_both_say_how_many_repetitions_compare_needs() -> None:
-    assert (
-        too_few_to_compare(plan(repeat=4, **SWEEP))
-        == "compare will be inconclusive: each of 2 points is measured 4 times; 5 repetitions are required"
-    )
-    assert "4  (to compare: 5 or more)" in review_text(plan(repeat=4, **SWEEP))
-    assert too_few_to_compare(plan(repeat=5, **SWEEP)) == "" == too_few_to_compare(plan(repeat=4))
-    assert too_few_to_compare(plan(**SWEEP)) == "", "single runs are judged by their seconds"
+def test_it_is_said_how_many_runs_compare_needs() -> None:
+    assert "1  (to compare: 4 runs)" in review_text(plan())
+    assert "4  (to compare: 5 runs)" in review_text(plan(repeat=4, **SWEEP)), "two headlines"
 
 
 @pytest.mark.parametrize("points", [1, 2, 5, 6])
-def test_the_stated_number_of_repetitions_decides_and_one_less_does_not(points: int) -> None:
+def test_the_stated_number_of_runs_decides_and_one_less_does_not(points: int) -> None:
     needed = repetitions_needed(points)
     for times, word in ((needed, "worse"), (needed - 1, "too few repetitions to say")):
         a, b = (
-            run(*(step(IOPS * share * (1 + 0.001 * turn), index=point * times + turn, count=0,
-                repetition=turn + 1,
-                       point={"bs": point})
-                  for point in range(points) for turn in range(times)))
+            [
+                run(*(step(IOPS * share * (1 + 0.001 * turn), index=point, count=0,
+                           point={"bs": point}) for point in range(points)))
+                for turn in range(times)
+            ]
             for share in (1.0, 0.85)
         )  # fmt: skip
-        found = compare([a], [b])
+        found = compare(a, b)
         assert {each.word for each in found.changes if each.headline} == {word}, (points, times)

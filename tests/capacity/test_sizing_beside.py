@@ -227,7 +227,7 @@ def test_what_limits_full_load_is_told_where_the_point_of_the_answer_tells_nothi
     so_far.points[0].bottleneck = "client CPU: weka-01: 97 % busy"
     found = conclude(so_far, maker.search, points).answer
     assert found is not None and found.bottleneck is not None
-    assert worded(found.bottleneck) == "at full load client CPU: weka-01: 97 % busy"
+    assert worded(found.bottleneck) == "client CPU: weka-01: 97 % busy (at full load)"
     (there,) = [point for point in so_far.points if point.step == found.step]
     there.bottleneck = "network"
     found = conclude(so_far, maker.search, points).answer

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_compare import keep
-from tests.samples.records import IOPS, repeated
+from tests.samples.records import IOPS, run, step
 from tui.cli.main import main, verb_module
 from tui.cli.shared.arguments import parser_with
 from tui.cli.shared.common import run_store
@@ -23,8 +23,9 @@ LINE = re.compile(r"^ {4,}(?:id=\$\()?benchtui (.*?)\)?$", re.MULTILINE)
 COMMANDS = [
     shlex.split(line.replace('"$id"', "last"), comments=True) for line in LINE.findall(PAGE)
 ]
-GOOD, NEW = "20260101T000000Z-test-p-000a", "20260102T000000Z-test-p-000b"
-SPREAD = (1.0, 1.002, 0.998, 1.001, 0.999)
+BASE = [f"20260101T00000{number}Z-test-p-000{number}" for number in range(6)]
+GOOD, NEW = BASE[-1], "20260102T000000Z-test-p-000b"
+SPREAD = (1.0, 1.002, 0.998, 1.001, 0.999, 1.0)
 
 
 def command(*begin: str) -> list[str]:
@@ -43,10 +44,11 @@ def test_the_recipe_of_the_page_runs(
     factor: float, code: int, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    keep(home / "runs", repeated([IOPS * each for each in SPREAD], GOOD))
+    for name, each in zip(BASE, SPREAD, strict=True):
+        keep(home / "runs", run(step(IOPS * each), run_id=name))
     assert main(command("runs", "rename")) == 0
     assert main(command("noise")) == 0
-    keep(home / "runs", repeated([IOPS * factor * each for each in SPREAD], NEW))
+    keep(home / "runs", run(step(IOPS * factor, seed=2), run_id=NEW))
     retag(home / "runs" / NEW, {"build": "1234"})
     assert main(command("compare")) == code
     assert (tmp_path / "compare.xml").is_file()

@@ -83,19 +83,13 @@ def test_noise_names_what_differs_among_the_runs(
     assert "within one run" not in warned
 
 
-def test_noise_within_one_run_is_called_that(
-    home: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("values", [[IOPS], [IOPS, IOPS * 1.01, IOPS * 0.99]])
+def test_one_run_has_no_noise_floor_however_often_it_repeats(
+    values: list[float], home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    keep(home / "runs", repeated([IOPS, IOPS * 1.01, IOPS * 0.99], NAMES[0]))
-    assert main(["noise", NAMES[0]]) == 0
-    assert "repetitions within one run" in capsys.readouterr().err
-    (kept,) = json.loads((home / "noise.json").read_text())["configurations"]
-    assert all(each["one_run"] for each in kept["figures"].values())
-
-
-def test_one_run_has_no_noise_floor(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    keep(home / "runs", repeated(values, NAMES[0]))
     assert main(["noise", NAMES[0]]) == 2
-    assert "name two or more" in capsys.readouterr().err
+    assert "one run" in capsys.readouterr().err and not (home / "noise.json").exists()
 
 
 def test_a_run_that_is_not_whole_has_no_noise_floor(

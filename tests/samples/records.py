@@ -161,11 +161,19 @@ def run(
 
 
 def repeated(values: Sequence[float], run_id: str = "20260101T000000Z-a") -> RunRecord:
-    """Return a run of one point with these figures."""
+    """Return a run whose point was repeated with these figures."""
     return run(
         *(step(each, index=at, repetition=at + 1, seed=at) for at, each in enumerate(values)),
         run_id=run_id,
     )
+
+
+def runs_of(values: Sequence[float], letter: str = "a") -> list[RunRecord]:
+    """Return separate runs, each with one of these figures."""
+    return [
+        run(step(each, seed=at), run_id=f"20260101T0000{at:02}Z-{letter}")
+        for at, each in enumerate(values)
+    ]
 
 
 def quiet(*records: RunRecord, cov: float = 0.002, n: int = 30) -> NoiseFloors:
@@ -180,6 +188,7 @@ def quiet(*records: RunRecord, cov: float = 0.002, n: int = 30) -> NoiseFloors:
 def calm(record: RunRecord, cov: float = 0.002, n: int = 30) -> Configuration:
     """Return a run's configuration with the same noise floor for every figure."""
     found, points = configuration(record), points_of([record]).values()
+    found.runs = [f"r{number}" for number in range(n)]
     found.figures = {
         name_of(point, figure): Floor(n, cov) for point in points for figure in point.figures
     }

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.samples.records import IOPS, quiet, repeated, run, step
+from tests.samples.records import IOPS, quiet, run, runs_of, step
 from tui.analysis.compare import compare
 from tui.metrics.repeat import repetitions_needed
 from tui.model.record import HeadlineRecord, RunRecord
@@ -27,7 +27,7 @@ def of_p99(record: RunRecord) -> RunRecord:
 
 def test_one_measurement_each_that_does_not_tell_is_too_few_and_says_what_would_do() -> None:
     found = compare([run(step(count=0))], [run(step(IOPS * 1.25, count=0))])
-    said = "B does 25 % more read IOPS than A, in one measurement each: too few runs to decide"
+    said = "B does 25 % more read IOPS than A, in one run each: too few runs to decide"
     assert sentence(found) == f"{said}; run each 4 times (benchtui ab)"
     assert sentence(found, advice=False) == said
 
@@ -35,13 +35,13 @@ def test_one_measurement_each_that_does_not_tell_is_too_few_and_says_what_would_
 def test_better_and_worse_are_reported_with_their_interval_and_how_many_runs_stand_behind_them() -> (
     None
 ):
-    said = sentence(compare([repeated(VALUES)], [repeated([each * 0.8 for each in VALUES])]))
+    said = sentence(compare(runs_of(VALUES), runs_of([each * 0.8 for each in VALUES])))
     assert said.startswith("B is worse: 20 % fewer read IOPS than A (95 %: -2") and said.endswith(
         " %), over 4 runs each"
     )
     said = sentence(compare([run()], [run(step(IOPS * 1.25))], quiet()))
     assert said.startswith("B is better: 25 % more read IOPS than A (95 %: +2")
-    assert said.endswith("in one measurement each")
+    assert said.endswith("in one run each")
 
 
 def test_of_single_runs_without_a_noise_floor_the_interval_is_said_to_be_within_them() -> None:
@@ -55,7 +55,7 @@ def test_of_single_runs_without_a_noise_floor_the_interval_is_said_to_be_within_
 def test_a_latency_is_slower_or_faster() -> None:
     found = compare([of_p99(run(step(count=0)))], [of_p99(run(step(count=0, scale=1.5)))])
     assert sentence(found).startswith(
-        "B is 51 % slower than A in read p99 latency, in one measurement each"
+        "B is 51 % slower than A in read p99 latency, in one run each"
     )
 
 

@@ -1,4 +1,4 @@
-"""Compare two sides, each one run or several repetitions.
+"""Compare two sides, each one run or several.
 
 Every figure of every point gets its change, interval and verdict.
 """
@@ -21,6 +21,7 @@ from tui.analysis.measured import (
     PointRepetition,
     configuration,
     figure_name,
+    is_few,
     may_be_worse,
     name_of,
     outcome,
@@ -188,7 +189,7 @@ def compare(
     floors: NoiseFloors | None = None,
     across: Collection[str] = (),
 ) -> Comparison:
-    """Compare B with A. Each side is one run, or several repetitions.
+    """Compare B with A. Each side is one run, or several that repeat each other.
 
     Searches are compared by their results. Parameters in `across` may differ.
     """
@@ -251,11 +252,10 @@ def _change(a: ComparedPoint, b: ComparedPoint, figure: Headline, floor: Floor |
 
     Verdicts need all figures and are added later.
     """
-    values = [
-        [value for attempt in point.attempts if (value := attempt.value(figure)) is not None]
-        for point in (a, b)
-    ]
-    few = any(isinstance(value, Few) for side in values for value in side)
+    measured = [point.by_run(figure) for point in (a, b)]
+    every = [[value for run in side for value in run] for side in measured]
+    values = [list(map(median, side)) for side in measured]
+    few = any(is_few(value) for side in every for value in side)
     word: Word = "not measured" if not all(values) else "too few samples" if few else "inconclusive"
     change = Change(
         figure=figure,
@@ -271,9 +271,9 @@ def _change(a: ComparedPoint, b: ComparedPoint, figure: Headline, floor: Floor |
     )
     if word != "inconclusive":
         return change
-    if min(*values[0], *values[1]) <= 0:
-        return _of_nothing(change)
-    effect = effect_of(a.attempts, b.attempts, figure, values)
+    if min(*every[0], *every[1]) <= 0:
+        return _of_nothing(change, every)
+    effect = effect_of(a, b, figure, values)
     if floor is None:
         return replace(change, effect=effect)
     change = replace(change, floor=floor)
@@ -282,15 +282,13 @@ def _change(a: ComparedPoint, b: ComparedPoint, figure: Headline, floor: Floor |
     return replace(change, effect=stats.with_noise(effect, floor.cov, floor.n))
 
 
-def _of_nothing(change: Change) -> Change:
+def _of_nothing(change: Change, measured: Sequence[Sequence[float]]) -> Change:
     """Return a change with its verdict if a figure is 0.
 
-    A side that did no I/O needs no test.
+    A side that did no I/O needs no test. `measured`: every repetition of each side.
     """
     a, b = (max(values) > 0 for values in (change.values_a, change.values_b))
-    always = all(
-        min(values) > 0 or max(values) <= 0 for values in (change.values_a, change.values_b)
-    )
+    always = all(min(values) > 0 or max(values) <= 0 for values in measured)
     if not always:
         return replace(change, reason=clause("zero-repetition"))
     if a == b:
@@ -306,29 +304,32 @@ def _middle(values: Sequence[float], *, few: bool) -> float | None:
 
 
 def effect_of(
-    a: Sequence[PointRepetition],
-    b: Sequence[PointRepetition],
-    figure: Headline,
-    values: Sequence[Sequence[float]],
+    a: ComparedPoint, b: ComparedPoint, figure: Headline, values: Sequence[Sequence[float]]
 ) -> stats.Effect:
-    """Return the effect between repetitions, or between single runs.
+    """Return the effect between the values of several runs, or between two single runs.
 
-    For single runs it is estimated from their own seconds or iterations.
+    For single runs it is estimated from their own repetitions, iterations or seconds.
     """
-    if len(values[0]) == len(values[1]) == 1:
-        iterations = a[0].iterations(figure), b[0].iterations(figure)
-        if min(map(len, iterations)) >= LEAST_RANKED_REPETITIONS and all(map(all, iterations)):
-            return replace(stats.of_repetitions(*iterations), method="within one run")
-        spreads = [spread_of(side[0], figure) for side in (a, b)]
-        if spreads[0] is not None and spreads[1] is not None:
-            ranked = figure.metric == "latency" and figure.percentile is not None
-            method: stats.Method = "one run, order statistics" if ranked else "within one run"
-            return stats.of_spreads(values[0][0], values[1][0], spreads[0], spreads[1], method)
-        counts = [seconds_of(side[0], figure) for side in (a, b)]
-        return stats.Effect(
-            values[1][0] / values[0][0], method="within one run", seconds=min(counts)
-        )
-    return stats.of_repetitions(values[0], values[1])
+    if len(values[0]) > 1 or len(values[1]) > 1:
+        return stats.of_repetitions(values[0], values[1])
+    repeated = inside(a, figure), inside(b, figure)
+    if min(map(len, repeated)) >= LEAST_RANKED_REPETITIONS and all(map(all, repeated)):
+        return replace(stats.of_repetitions(*repeated), method="within one run")
+    first = a.attempts[0], b.attempts[0]
+    spreads = [spread_of(attempt, figure) for attempt in first]
+    if spreads[0] is not None and spreads[1] is not None:
+        ranked = figure.metric == "latency" and figure.percentile is not None
+        method: stats.Method = "one run, order statistics" if ranked else "within one run"
+        return stats.of_spreads(values[0][0], values[1][0], spreads[0], spreads[1], method)
+    seconds = min(seconds_of(attempt, figure) for attempt in first)
+    return stats.Effect(values[1][0] / values[0][0], method="within one run", seconds=seconds)
+
+
+def inside(point: ComparedPoint, figure: Headline) -> list[float]:
+    """Return a figure's repetitions in a single run, or the iterations of its MPI program."""
+    if len(point.attempts) == 1:
+        return point.attempts[0].iterations(figure)
+    return [value for run in point.by_run(figure) for value in run]
 
 
 def seconds_of(attempt: PointRepetition, figure: Headline) -> int:

@@ -5,13 +5,14 @@ becomes a verdict.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from math import exp, sqrt
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean, median, stdev
 from typing import Literal
 
 import msgspec
-from msgspec import Struct, field, structs
+from msgspec import Struct, field
 
 from tui.analysis.stats import t_quantile
 from tui.journal.rundir import write_atomic
@@ -147,6 +148,16 @@ class ComparedPoint(Struct, frozen=True):
         first = [self.headline] if self.headline is not None else []
         return list(dict.fromkeys([*first, *found]))
 
+    def by_run(self, figure: Headline) -> list[list[float]]:
+        """Return a figure's repetitions for each run that measured it.
+
+        Runs are the unit of comparison: repetitions within one run share its layout, mounts and
+        minutes, and differ by less than separate runs.
+        """
+        runs = groupby(self.attempts, lambda attempt: id(attempt.record))
+        values = [[each.value(figure) for each in run] for _, run in runs]
+        return [known for run in values if (known := [each for each in run if each is not None])]
+
     def merged(self, name: str) -> Histogram:
         """Return a direction's latencies, merged over all repetitions.
 
@@ -231,13 +242,11 @@ Key = tuple[str, int | None, str | None, tuple[str, ...], str]
 class Floor(Struct, frozen=True):
     """The noise of a figure over `n` identical runs.
 
-    `cov`: standard deviation relative to the mean. `one_run`: the runs are repetitions within one,
-    so that noise between separate runs is not part of it.
+    `cov`: standard deviation relative to the mean.
     """
 
     n: int
     cov: float
-    one_run: bool = False
 
     def detectable(self, level: float) -> float:
         """Return the change between two single runs, as a share, that is significant at `level`.
@@ -304,23 +313,28 @@ def configuration(record: RunRecord) -> Configuration:
 
 
 def measure(records: Sequence[RunRecord]) -> Configuration:
-    """Return the noise floors from equal runs.
-
-    Requires two or more runs, or one with repetitions.
+    """Return the noise floors from two or more equal runs; of a run with repetitions, the median
+    counts.
     """
     found = configuration(records[0])
     found.runs = [record.run_id for record in records]
     for point in points_of(records).values():
         for figure in point.figures:
-            values = [value for attempt in point.attempts if (value := attempt.value(figure))]
-            if len(values) > 1 and not any(isinstance(value, Few) for value in values):
-                found.figures[name_of(point, figure)] = floor_of(values, one_run=len(records) == 1)
+            runs = point.by_run(figure)
+            measured = [value for run in runs for value in run]
+            if len(runs) > 1 and all(measured) and not any(map(is_few, measured)):
+                found.figures[name_of(point, figure)] = floor_of(list(map(median, runs)))
     return found
 
 
-def floor_of(values: Sequence[float], *, one_run: bool = False) -> Floor:
+def floor_of(values: Sequence[float]) -> Floor:
     """Return the noise floor from two or more positive values of a figure."""
-    return Floor(len(values), stdev(values) / fmean(values), one_run)
+    return Floor(len(values), stdev(values) / fmean(values))
+
+
+def is_few(value: float) -> bool:
+    """Return whether too few samples are beyond a percentile."""
+    return isinstance(value, Few)
 
 
 def levels(records: Sequence[RunRecord], figures: Iterable[str]) -> dict[str, float]:
@@ -377,12 +391,13 @@ class NoiseFloors:
             ) from error
 
     def floor(self, record: RunRecord, name: str) -> Floor | None:
-        """Return the noise floor of a figure in a run's configuration; None if never measured."""
+        """Return the noise floor of a figure in a run's configuration.
+
+        None if never measured, or in a file of before 2026-11-30 that counts repetitions as runs.
+        """
         known = self._known.get(configuration(record).key)
         found = known.figures.get(name) if known is not None else None
-        if known is None or found is None or len(known.runs) != 1:
-            return found
-        return structs.replace(found, one_run=True)  # a file of before 2026-11-30 says it by this
+        return found if known is not None and found and found.n <= len(known.runs) else None
 
     def renamed(self, records: Iterable[tuple[RunRecord, RunRecord]]) -> NoiseFloors:
         """Return the floors of each pair's first record, for the configuration of its second

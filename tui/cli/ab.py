@@ -164,7 +164,7 @@ def experiment_of(args: argparse.Namespace) -> AbTest:
     if plan.headline is None or len([step for step in plan.steps if not step.warmup]) != 1:
         raise UsageError(
             f"{plan.profile.tag} measures several points, ab only one: fix the swept"
-            " parameters with --set NAME=VALUE, or run the sweep for both sides with --repeat 4"
+            " parameters with --set NAME=VALUE, or run the sweep several times for both sides"
             " and compare them point by point with benchtui compare"
         )
     until_s = time.monotonic() + within_s

@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "runs",
         metavar="RUN",
         nargs="+",
-        help=f"identical runs or searches, or one run with repetitions; {SIDE_HELP}",
+        help=f"two or more identical runs or searches; {SIDE_HELP}",
     )
     add("--json", action="store_true", help="print one JSON object")
     add("--dry-run", action="store_true", help="print the result; save nothing")
@@ -64,7 +64,7 @@ def main(args: argparse.Namespace) -> int:
         raise UsageError(
             "fewer than two searches that found a capacity give no noise floor: name more"
             if searches
-            else "one run without repetitions gives no noise floor: name two or more identical runs"
+            else "one run gives no noise floor, with repetitions neither: name identical runs"
         )
     if not args.dry_run:
         floors = NoiseFloors.read(paths().noise)
@@ -81,14 +81,9 @@ def main(args: argparse.Namespace) -> int:
 
 
 def notes(records: Sequence[RunRecord], *, searches: bool) -> Iterator[str]:
-    """Yield what the noise of these runs may not contain, and what may be part of it."""
+    """Yield what may be part of the noise of these runs."""
     from tui.analysis.setup_differences import differences
 
-    if len(records) == 1:
-        yield (
-            "warning: repetitions within one run; separate runs may differ by more, so measure the"
-            " noise between them"
-        )
     parts = differences(records[:1], records[1:], searches=searches) if records[1:] else []
     if told := [f"{each.title} ({each.a} / {each.b})" for each in parts if each.matters]:
         yield f"warning: these runs differ in what may be part of the noise: {'; '.join(told)}"

@@ -241,9 +241,9 @@ def run_profile(args: argparse.Namespace, choice: SearchChoice) -> int:
         )
         return 0
     from tui.cli.shared.launching import agreed, start
-    from tui.view.plan import caveats_of, too_few_to_compare
+    from tui.view.plan import caveats_of
 
-    for caveat in filter(None, [*caveats_of(plan), too_few_to_compare(plan)]):
+    for caveat in caveats_of(plan):
         say(f"benchtui: {caveat}")
     for left in plan.left_out:
         say(f"benchtui: left out: {left.text()}")

@@ -49,9 +49,6 @@ BRIEF: dict[Word, str] = {
     "too few repetitions to say": "too few",
     "no difference detected": "no difference",
 }
-FLOOR_OF_ONE_RUN = (
-    "noise floor: from repetitions within one run; separate runs may differ by more"
-)
 METHODS = {
     "repetitions": (
         "repetitions: Mann-Whitney U test over the runs; intervals: difference between A's runs"
@@ -447,8 +444,6 @@ def method_texts(found: Comparison) -> Iterator[str]:
         each.effect.method for each in found.changes if each.effect and each.effect.p is not None
     )
     yield from (METHODS[method] for method in used)
-    if any(each.floor is not None and each.floor.one_run for each in found.changes):
-        yield FLOOR_OF_ONE_RUN
     if used and found.word != "not comparable":
         least = sorted(
             {each.threshold for each in found.changes if each.effect is not None and each.headline}

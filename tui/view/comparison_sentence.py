@@ -199,7 +199,7 @@ def _over(change: Change) -> str:
     """Return the number of runs behind a change: ``over 4 runs each``."""
     a, b = len(change.values_a), len(change.values_b)
     if a == b == 1:
-        return "in one measurement each"
+        return "in one run each"
     return f"over {a} runs each" if a == b else f"over {a} and {b} runs"
 
 

@@ -438,8 +438,6 @@ def warnings(plan: Plan) -> list[str]:
         found.append(f"overwrites its test files in {places}")
     if note := sharing_note(plan):
         found.append(note)
-    if note := too_few_to_compare(plan):
-        found.append(note)
     return [*found, *caveats_of(plan), *(f"left out: {left.text()}" for left in plan.left_out)]
 
 
@@ -459,35 +457,14 @@ def _points(plan: Plan) -> tuple[int, int]:
 
 
 def compare_texts(plan: Plan) -> tuple[str, ...]:
-    """Return the repetitions of each point, and whether they are enough for `compare`; if not, how
-    many it needs.
+    """Return the repetitions of each point, and how many runs `compare` needs.
 
     Empty for a search or a counter-experiment, which have their own criteria.
     """
     points, planned = _points(plan)
     if plan.search is not None or plan.proves is not None or not points:
         return ()
-    needed = repetitions_needed(points)
-    is_enough = planned >= needed
-    more = "enough to compare" if is_enough else f"to compare: {needed} or more"
-    return str(planned), f"  ({more})"
-
-
-def too_few_to_compare(plan: Plan) -> str:
-    """Return a warning if a plan has repetitions, but too few for `compare`; otherwise empty."""
-    points, planned = _points(plan)
-    if (
-        plan.search is not None
-        or plan.proves is not None
-        or planned < 2
-        or planned >= repetitions_needed(points)
-    ):
-        return ""
-    each = "the point is" if points == 1 else f"each of {points} points is"
-    return (
-        f"compare will be inconclusive: {each} measured {planned} times;"
-        f" {repetitions_needed(points)} repetitions are required"
-    )
+    return str(planned), f"  (to compare: {repetitions_needed(points)} runs)"
 
 
 def nothing_written(plan: Plan) -> str:
