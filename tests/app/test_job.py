@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tests.app.driver import User, opened, options, write_inventory
 from tests.app.test_review import change
+from tui.app.dialogs.confirm import Confirm
 from tui.app.frame.shell import Options
 from tui.app.screens.job import JobScreen
 from tui.app.widgets.form import TextInput
@@ -186,3 +187,44 @@ async def test_a_job_that_cannot_start_is_edited_when_the_form_is_opened_again(h
         await user.press("J")
         await user.sees("cannot start")
         assert screen.form.has_focus_within
+
+
+async def test_the_form_that_is_opened_again_takes_what_is_typed(home: Path) -> None:
+    async with opened(local(home)) as user:
+        screen = await form(user)
+        await change(user, "bs", "64k")
+        await change(user, "numjobs", "64")
+        await user.press("escape", "1", "J")
+        await user.sees(lambda: user.app.screen is screen and screen.form.has_focus_within)
+        await user.press("d", "q")
+        assert screen.form.values["numjobs"] == "dq", "typed over the selected text, not commands"
+        assert user.app.screen is screen
+
+
+async def test_quitting_asks_about_what_was_typed_unless_it_is_saved(home: Path) -> None:
+    async with opened(local(home)) as user:
+        screen = await form(user)
+        assert not screen.unsaved
+        await change(user, "numjobs", "64")
+        await user.sees(lambda: screen.plan is not None and bool(screen.unsaved))
+        await user.press("escape", "q")
+        await user.sees(lambda: isinstance(user.app.screen, Confirm))
+        await user.press("c")
+        assert (user.app.screen, screen.terms["numjobs"]) == (screen, "64")
+        await save(user, "my/reads")
+        await user.sees(lambda: not screen.unsaved)
+
+
+async def test_what_was_typed_can_be_saved_when_the_app_is_left(home: Path) -> None:
+    async with opened(local(home)) as user:
+        screen = await form(user)
+        await change(user, "numjobs", "64")
+        await user.sees(lambda: screen.plan is not None and bool(screen.unsaved))
+        await user.press("escape", "1", "q")
+        await user.sees(lambda: isinstance(user.app.screen, Confirm))
+        await user.press("s", "ctrl+u")
+        await user.types("my/reads")
+        await user.press("enter")
+        await user.sees(lambda: user.app._exit)
+        profile = Catalogue(user.app.paths.profiles).load("my/reads").profile
+        assert profile.params["numjobs"].default == 64

@@ -121,6 +121,13 @@ class DialogChoice(Struct, frozen=True):
 YES_NO = (DialogChoice("no", "n", "No"), DialogChoice("yes", "y", "Yes", harmful=True))
 
 
+LEAVE = (
+    DialogChoice("save", "s", "Save"),
+    DialogChoice("discard", "d", "Discard", harmful=True),
+    DialogChoice("cancel", "c", "Cancel"),
+)
+
+
 class Confirm(Dialog[str | None]):
     """A question with several answers.
 

@@ -17,7 +17,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import TextArea
 
-from tui.app.dialogs.confirm import Confirm, DialogChoice
+from tui.app.dialogs.confirm import LEAVE, Confirm, DialogChoice
 from tui.app.frame.step_screen import KeyBar, Leave, StepScreen, footer_actions
 from tui.app.screens import editor_text
 from tui.app.screens.editor_text import LoadedText, YamlArea, judge
@@ -38,11 +38,6 @@ QUIET_S = 0.2  # without a key before the text is checked
 CHECK_FILE_S = 1.0  # between two checks whether the file has changed on disk
 WIDE = 100  # columns from which a preview is shown
 VIEWS = {"text": "", "job": "Job file", "difference": "Differences", "values": "Parameters"}
-LEAVE = (
-    DialogChoice("save", "s", "Save"),
-    DialogChoice("discard", "d", "Discard", harmful=True),
-    DialogChoice("cancel", "c", "Cancel"),
-)
 OVERWRITE = (
     DialogChoice("cancel", "c", "Cancel"),
     DialogChoice("overwrite", "o", "Overwrite", harmful=True),

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from textual import events
 from textual.content import Content
-from textual.widget import Widget
 
+from tui.app.dialogs.confirm import LEAVE, Confirm
 from tui.app.dialogs.text_entry import LineDialog
+from tui.app.frame.step_screen import Leave
 from tui.app.screens import review_form, review_plan
 from tui.app.screens.plan_screen import PlanScreen
 from tui.app.widgets.form import FieldSpec, TextInput
@@ -36,6 +37,9 @@ EMPTY = {"directory": "required", "filename": "or a path here"}
 UNUSED = "none"  # in other empty fields without a default
 ONCE = "1"  # default of the field "repeat"
 NAME_HELP = "family/name in lower case, such as my/reads; the profile is a YAML file you can edit"
+
+Typed = tuple[dict[str, str], str]
+"""The terms and the repetitions as typed."""
 
 
 class SavedJob(Struct, frozen=True):
@@ -59,6 +63,8 @@ class JobScreen(PlanScreen):
         super().__init__()
         self.terms: dict[str, str] = {}  # as typed
         self.repeat = ONCE  # as typed
+        self.defaults: dict[str, str] = {}
+        self.started: Typed | None = None  # what the newest run was started with
         self.saved: SavedJob | None = None  # as long as the fields are as they were saved
 
     @property
@@ -67,6 +73,31 @@ class JobScreen(PlanScreen):
         from tui import workloads
 
         return next(each for each in workloads.every() if each.from_terms().job_terms())
+
+    @property
+    def unsaved(self) -> str:
+        """A name for what was typed if it is neither saved nor started, otherwise empty."""
+        kept = ((self.defaults, ONCE), self.started)
+        if (self.terms, self.repeat) in kept or (self.plan and self.saved_profile() is not None):
+            return ""
+        return "the new job"
+
+    def ask_to_save(self, then: Leave) -> None:
+        """Ask what to do with what was typed; call `then` unless cancelled."""
+
+        async def answered(answer: str | None) -> None:
+            if answer == "save":
+                self.action_save(then)
+            elif answer == "discard":
+                await self.action_defaults()
+                self.call_later(then)
+
+        body = "What you typed is neither saved nor started."
+        self.app.push_screen(Confirm("Save the new job?", body, LEAVE), answered)
+
+    def note_start(self) -> None:
+        """Remember what the run was started with."""
+        self.started = (self.terms, self.repeat)
 
     async def on_screen_resume(self, event: events.ScreenResume) -> None:  # noqa: ARG002
         """Show the form, and the plan for the selected hosts or else this machine."""
@@ -78,8 +109,9 @@ class JobScreen(PlanScreen):
         self.launch_line.hold()
         self.replan()
         self.refresh_chrome()
-        if self.plan is None or not isinstance(self.focused, Widget):
+        if self.arrives or self.focused is None:
             self.form.focus_first()
+        self.arrives = False
         self.show_keys()
 
     async def fill_form(self) -> None:
@@ -89,7 +121,7 @@ class JobScreen(PlanScreen):
         terms = self.workload.from_terms().job_terms()
         terms = sorted(terms, key=lambda term: term.name not in TARGETS)  # what is required first
         defaults = {term.name: place.get(term.name, term.default) for term in terms}
-        self.terms = {**defaults, **self.terms}
+        self.terms, self.defaults = {**defaults, **self.terms}, defaults
         fields = [
             FieldSpec(
                 term.name,
@@ -223,20 +255,27 @@ class JobScreen(PlanScreen):
         await self.fill_form()
         self.replan()
 
-    def action_save(self) -> None:
-        """Ask for a name and write the job as a profile."""
+    def action_save(self, then: Leave | None = None) -> None:
+        """Ask for a name and write the job as a profile, then call `then`."""
         if self.plan is None or self.loaded is None:
             self.notify(self.problem or "nothing to save yet", severity="error")
             return
         name = f"my/{self.loaded.profile.profile.partition('/')[2]}"
         self.app.push_screen(
             LineDialog("Save as a profile", NAME_HELP, name, "save").accepting(
-                partial(self.save, self.given, self.repeat)
+                partial(self.save, self.given, self.repeat, then=then)
             )
         )
 
-    async def save(self, given: dict[str, tuple[str, ...]], repeat: str, name: str | None) -> None:
-        """Save the job as a profile, which Profiles then lists and Enter starts.
+    async def save(
+        self,
+        given: dict[str, tuple[str, ...]],
+        repeat: str,
+        name: str | None,
+        *,
+        then: Leave | None = None,
+    ) -> None:
+        """Save the job as a profile, which Profiles then lists and Enter starts; call `then`.
 
         Raises BenchtuiError.
         """
@@ -251,3 +290,5 @@ class JobScreen(PlanScreen):
         self.notify(f"saved {tag}: {path}")
         self.launch_line.hold()
         self.replan()
+        if then is not None:
+            self.call_later(then)

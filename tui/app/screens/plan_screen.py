@@ -171,6 +171,7 @@ class PlanScreen(StepScreen):
         self.plan: Plan | None = None
         self.problem: str | None = None
         self.starting = False
+        self.arrives = True  # from another screen, not from a dialog above this one
         self.at_logout = AtLogout()
         self.ways: list[Way] = []  # what to do without hosts or profile
         self.form: Form
@@ -367,9 +368,13 @@ class PlanScreen(StepScreen):
         if event.key not in STARTS:
             self.launch_line.forget_early_key()
 
+    def note_start(self) -> None:
+        """Take note that the plan was started."""
+
     def on_screen_suspend(self) -> None:
-        """Forget an early key."""
+        """Forget an early key, and note whether the screen was left."""
         self.launch_line.early = 0
+        self.arrives = self not in self.app.screen_stack
 
     def action_launch(self) -> None:
         """Start the plan; first ask to type the names of everything it overwrites."""
@@ -410,6 +415,7 @@ class PlanScreen(StepScreen):
         self.starting = True
         try:
             await launching.start_engine(self.shell, agreed, person)
+            self.note_start()
         except BenchtuiError as error:
             self.notify(str(error), severity="error")
         finally:
