@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tui.app.screens.result_charts import chart_lines, row_charts
+from tui.app.screens.result_charts import chart_lines, row_charts, telemetry_lines
 from tui.app.screens.result_commands import commands_lines
 from tui.app.screens.result_details import (
     facts_lines,
@@ -28,7 +28,6 @@ from tui.app.screens.result_page import (
     row,
 )
 from tui.app.screens.result_refused import refused_lines
-from tui.app.screens.result_telemetry import telemetry_lines
 from tui.app.screens.result_tiles import headline, judgement, proved, verdict_lines
 from tui.app.widgets.graph_panels import KEYS
 from tui.library.summary import NOT_SEALED
