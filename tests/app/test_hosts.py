@@ -364,6 +364,16 @@ async def test_the_first_screen_says_what_can_be_done(home: Path) -> None:
         await user.sees(lambda: user.cursor == "h1" and "benchmark this machine" not in user.text)
 
 
+async def test_a_list_of_unchecked_hosts_says_where_to_begin_until_one_is_ticked(
+    home: Path,
+) -> None:
+    write_inventory(home)
+    async with opened(options(home)) as user:
+        await user.sees("J      then describe a job")
+        await user.press("space")
+        await user.sees(lambda: "describe a job" not in user.text)
+
+
 async def test_hosts_are_found_by_range_and_role_and_sorted_by_any_column(home: Path) -> None:
     write_inventory(home, "hosts:\n  h[1-12]: {groups: [lab]}\n  st: {role: server}\n")
     checks = {

@@ -17,7 +17,7 @@ from textual.widgets import Static
 from tui.app.frame.selection import Selection
 from tui.app.frame.step_screen import FilteredScreen, KeyBar
 from tui.app.screens import hosts_list
-from tui.app.screens.hosts_first import first_lines
+from tui.app.screens.hosts_first import WITH_HOSTS, first_lines, start_lines
 from tui.app.screens.hosts_list import INDENT, HostList, KnownHost, Labelled, run_role
 from tui.app.services.preflight import add_to_inventory, check_each, places_of
 from tui.app.widgets.form import FilterInput
@@ -419,6 +419,8 @@ def detail_lines(
         about = host_lines(host, host_list, width)
         return [*about, *first_lines(width, room - len(about))]
     lines, ticked = host_lines(host, host_list, width), ticked_lines(host_list, width)
+    if not host_list.selection.ticked and not any(map(host_list.check_of, host_list.hosts)):
+        return [*start_lines(WITH_HOSTS, width), Line(), *lines]
     fits = broad or not host_list.facts(host) or len(lines) + len(ticked) <= room
     shown = ticked if fits else []
     return [*lines, *shown, *every_fact(host, host_list, width)]

@@ -1,7 +1,8 @@
-"""Hosts, if this machine is the only one: what to do first, the screens, the presets."""
+"""Hosts, as long as nothing is chosen: what to do first, the screens, the presets."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 from tui.engine.inputs.profile_texts import group_of, groups
@@ -27,6 +28,11 @@ WHAT_NOW = (  # the first one is what a new user does
     ("n", "add a host over SSH; the inventory and ~/.ssh/config list none"),
     ("?", "show all keys"),
 )
+WITH_HOSTS = (
+    ("Space", "tick the host or group under the cursor; a ticks all of them"),
+    ("J", "then describe a job: pattern, block size, jobs, queue depth, target"),
+    ("Enter", "or choose one of the presets, such as demo/quick"),
+)
 THE_WAY = (
     ("1", "Hosts", "choose the machines that generate load"),
     ("2", "Profiles", "choose a test plan"),
@@ -44,7 +50,8 @@ def first_lines(width: int, room: int) -> list[Line]:
 
     If not all presets fit, each group has one line; if the groups do not fit, none are shown.
     """
-    lines = [rule("Start here", "", width), *what_now(width), Line(), *the_way(width)]
+    now = start_lines(WHAT_NOW, width)
+    lines = [rule("Start here", "", width), *now, Line(), *the_way(width)]
     for brief in (False, True):
         presets = [Line(), *preset_lines(width, brief=brief)]
         if len(lines) + len(presets) <= room:
@@ -80,11 +87,11 @@ def preset_lines(width: int, *, brief: bool) -> list[Line]:
     return lines
 
 
-def what_now(width: int) -> list[Line]:
-    """Return what the user can do while this machine is the only host, the usual step first."""
+def start_lines(steps: Sequence[tuple[str, str]], width: int) -> list[Line]:
+    """Return what the user can do now, by key, the usual step first."""
     return [
         line
-        for place, (key, does) in enumerate(WHAT_NOW)
+        for place, (key, does) in enumerate(steps)
         for line in labelled([(key, ACCENT)], [(does, TEXT if place else VALUE)], width, 7)
     ]
 
