@@ -109,7 +109,9 @@ class JobScreen(PlanScreen):
         self.launch_line.hold()
         self.replan()
         self.refresh_chrome()
-        if self.arrives or self.focused is None:
+        if self.problem == NO_TARGET and self.arrives:
+            self.form.focus_on("directory")
+        elif self.arrives or self.focused is None:
             self.form.focus_first()
         self.arrives = False
         self.show_keys()
