@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.analysis.measured import WIDE, outcome, stays_within
+from tui.analysis.verdicts import WIDE, outcome, stays_within
 
 
 @pytest.mark.parametrize(("low", "ratio", "high", "significant", "said", "code"), [

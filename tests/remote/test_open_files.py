@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.remote.helpers import start, until
-from tui.engine.executors.per_host import cksum
+from tui.engine.executors.open_files import cksum
 from tui.model.host_tables import OpenFile
 from tui.remote.agent import Agent
 from tui.remote.answers import AgentAnswer, LoadProcess, load_processes

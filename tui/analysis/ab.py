@@ -12,8 +12,9 @@ from typing import Literal
 import msgspec
 from msgspec import Struct, field
 
-from tui.analysis.measured import Floor, stays_within
+from tui.analysis.measured import Floor
 from tui.analysis.stats import ALPHA, t_quantile
+from tui.analysis.verdicts import stays_within
 from tui.journal.rundir import write_atomic
 from tui.model.bounded import MOST_SMALL_BYTES, NO_JSON, read_file
 from tui.model.plain_data import PlainDecoder

@@ -14,7 +14,6 @@ from msgspec import Struct, structs
 
 from tui.analysis import stats
 from tui.analysis.measured import (
-    THRESHOLD,
     ComparedPoint,
     Floor,
     NoiseFloors,
@@ -22,12 +21,11 @@ from tui.analysis.measured import (
     configuration,
     figure_name,
     is_few,
-    may_be_worse,
     name_of,
-    outcome,
     points_of,
 )
 from tui.analysis.setup_differences import SetupDifference, differences, points_missing
+from tui.analysis.verdicts import THRESHOLD, may_be_worse, outcome
 from tui.capacity.interval import UNKNOWN
 from tui.metrics.figures import Latency, percentile_of
 from tui.metrics.registry import METRICS, meaning

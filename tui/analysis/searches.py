@@ -11,14 +11,12 @@ from typing import Literal
 from msgspec import Struct
 
 from tui.analysis.measured import (
-    THRESHOLD,
     Configuration,
     Floor,
     configuration,
     floor_of,
-    may_be_worse,
-    outcome,
 )
+from tui.analysis.verdicts import THRESHOLD, may_be_worse, outcome
 from tui.capacity.curves import UncertainPoint, between
 from tui.capacity.interval import Estimate, ratio_of
 from tui.metrics import units

@@ -12,9 +12,9 @@ from statistics import median
 
 import msgspec
 
-from tui.analysis.measured import THRESHOLD
 from tui.analysis.setup import UNKNOWN, PointMeasurement, PointSetup
 from tui.analysis.stats import ALPHA
+from tui.analysis.verdicts import THRESHOLD
 from tui.library.summary import RunSummary
 from tui.metrics.registry import figure_text
 

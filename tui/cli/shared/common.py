@@ -176,7 +176,7 @@ def open_editor(path: Path) -> None:
         )
 
 
-SIDE_HELP = f"{RUN_HELP}; RUN,RUN,... are repetitions of one side"
+SIDE_HELP = f"{RUN_HELP}; RUN,RUN,... are one side"
 ACROSS_HELP = "parameter that may differ; 'hosts' is the number of hosts"
 
 

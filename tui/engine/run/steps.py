@@ -6,16 +6,15 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING
 
 from tui.engine.executors.lookup import executor_of
 from tui.engine.run.layout import layout, make_directories
+from tui.engine.run.limits import record_changed_limits
 from tui.engine.run.preflight import copy_programs, take_locks
 from tui.engine.run.step_files import check_written, drop_caches, sample_content
 from tui.engine.session.context import (
     BRING_BACK,
     EXIT_PARTIAL,
-    WRITTEN,
     HostsAway,
     RunContext,
     RunRefused,
@@ -31,17 +30,10 @@ from tui.metrics.figures import over_hosts, value_of
 from tui.metrics.registry import headline_text
 from tui.metrics.repeat import relative_ci
 from tui.metrics.steady import Round, is_steady, round_of, rounds_before, window_over, window_text
-from tui.model.event import HostFactsCollected, StepEnded, StepStarted
+from tui.model.event import StepEnded, StepStarted
 from tui.model.operands import Clause, clause, is_clause
 from tui.model.plan import Step, at_once
 from tui.text.run_texts import run_text
-
-if TYPE_CHECKING:
-    from tui.engine.session.context import RunContext
-    from tui.engine.session.host_session import HostSession
-    from tui.model.hostfacts import Fact
-    from tui.model.plan import Step
-    from tui.remote.transport import HostError
 
 
 def check_filled(ctx: RunContext, step: Step) -> None:
@@ -423,27 +415,3 @@ async def _one_back(ctx: RunContext, session: HostSession) -> None:
     await session.agent.sweep(kill=True)  # its old load must not run in parallel
     await copy_programs(ctx, session)  # a rebooted host has lost them
     session.enter("ready", clause("rejoined"))
-
-
-PATIENCE_S = 20.0
-
-
-async def record_changed_limits(ctx: RunContext, step: Step) -> None:
-    """Record the I/O limits of hosts on which they have changed since they were last read."""
-    sessions = [each for each in ctx.taking_part(step) if "cgroup_version" in each.facts]
-    await on_hosts(ctx, WRITTEN, sessions, _read_limits, _not_known)
-
-
-async def _read_limits(session: HostSession) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        answer = await session.ask(lambda agent: agent.call("facts_cgroup"))
-    limits = list(answer.all("cgroup_io")) or ["none"]
-    before = session.facts.get("cgroup_io") or ["none"]
-    if limits != session.facts.get("cgroup_io_after", before):
-        facts: dict[str, Fact] = {"cgroup_io_after": limits}
-        session.facts |= facts
-        session.journal.append(HostFactsCollected(t=0.0, host=session.name, facts=facts))
-
-
-def _not_known(_session: HostSession, _error: HostError) -> None:
-    """Ignore a host that cannot be asked: a lost one has a finding of its own."""

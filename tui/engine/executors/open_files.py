@@ -1,0 +1,108 @@
+"""What loads run during a measurement: their command lines, and the files that they have open."""
+
+from __future__ import annotations
+
+import asyncio
+import posixpath
+import zlib
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from tui import workloads
+from tui.model.event import HostFactsCollected
+from tui.model.host_tables import LoadCommand, OpenFile, rows
+from tui.remote.transport import HostError
+
+if TYPE_CHECKING:
+    from tui.engine.session.task import TaskRun
+    from tui.model.hostfacts import Fact
+    from tui.remote.answers import LoadProcess
+
+AFTER_S = 3.0  # of the load: files are open by then
+PATIENCE_S = 20.0
+REVERSED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))  # bits of each byte
+MOST_STEPS, MOST_FILES = 8, 16  # a sweep has many points over the same files
+
+
+@asynccontextmanager
+async def recording_open_files(runs: Sequence[TaskRun]) -> AsyncIterator[None]:
+    """Record once which files loads have open, and their commands, in the background of the with
+    block. Only for the first MOST_STEPS steps.
+
+    Never fails, and does not wait for answers: hosts that have not answered at the end of the block
+    stay unknown.
+    """
+    tasks = [asyncio.create_task(_record(run)) for run in runs if run.step.index < MOST_STEPS]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _record(run: TaskRun) -> None:
+    session, step = run.session, run.step
+    task = next((task for task in step.tasks if task.host == session.name), None)
+    names = {posixpath.basename(spec.path) for spec in (task.files if task is not None else ())}
+    over_network = not names and workloads.of(step).keeps_command
+    if not (names or over_network) or not any(job.stores for job in step.jobs):
+        return
+    await asyncio.sleep(AFTER_S)
+    ((job_file, job),) = run.files().items()
+    found: list[LoadProcess] = []
+    with suppress(HostError, TimeoutError, OSError, ValueError):
+        async with asyncio.timeout(PATIENCE_S):
+            found = await session.agent.open_files(job_file)
+    known = {
+        process: [each for each in process.files if posixpath.basename(each[1]) in names]
+        for process in found
+    }
+    own = {
+        process: files
+        for process, files in known.items()
+        if files or (over_network and process.job_file_sum and job_file in process.words.split())
+    }
+    opened = dict.fromkeys(
+        OpenFile(step.index, path, flags) for files in own.values() for flags, path in files
+    )
+    planned = cksum(job.encode())
+    commands = dict.fromkeys(_command(run, process, planned) for process in own)
+    if own:
+        facts: dict[str, Fact] = {"load_commands": _with(session.facts, commands)}
+        if opened:
+            facts["open_files"] = _with(session.facts, opened)
+        session.facts |= facts
+        session.journal.append(HostFactsCollected(t=0.0, host=session.name, facts=facts))
+
+
+def _with(facts: Mapping[str, Fact], found: Collection[OpenFile | LoadCommand]) -> Fact:
+    """Return a table with the rows of earlier steps and those found now."""
+    new = list(found)[:MOST_FILES]
+    before = rows(facts, type(new[0]))
+    return [msgspec.to_builtins(row) for row in (*before, *new)]
+
+
+def _command(run: TaskRun, process: LoadProcess, planned: str) -> LoadCommand:
+    return LoadCommand(
+        run.step.index,
+        process.words if workloads.of(run.step).keeps_command else "",
+        process.job_file_sum not in ("", planned),
+        process.preload,
+        process.touched,
+        ":".join(process.replaced),
+    )
+
+
+def cksum(content: bytes) -> str:
+    """Return checksum and size as ``CRC:SIZE``, as POSIX cksum(1) computes them.
+
+    It is zlib's CRC of the content and its length with the bits of all bytes reversed.
+    """
+    size = len(content)
+    length = size.to_bytes((size.bit_length() + 7) // 8, "little")
+    crc = zlib.crc32((content + length).translate(REVERSED), 0xFFFFFFFF)
+    return f"{int(f'{crc:032b}'[::-1], 2)}:{size}"
