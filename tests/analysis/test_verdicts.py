@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.analysis.verdicts import WIDE, outcome, stays_within
+from tui.analysis.verdicts import THRESHOLD, WIDE, outcome, stays_within
 
 
 @pytest.mark.parametrize(("low", "ratio", "high", "significant", "said", "code"), [
@@ -27,9 +27,16 @@ def test_the_verdict_follows_from_the_interval(
 
 
 def test_a_larger_noise_floor_replaces_what_matters() -> None:
-    for low, said in ((0.91, "no difference detected"), (0.85, "inconclusive")):
-        found, _ = outcome(0.93, low, 0.95, significant=True, threshold=0.1, alpha=0.04)
-        assert found == said
+    for low, high, code in ((0.91, 1.03, None), (0.85, 0.95, "around-threshold")):
+        found, reason = outcome(0.93, low, high, significant=high < 1, threshold=0.1, alpha=0.04)
+        assert (found == "no difference detected") == (code is None)
+        assert (reason["code"] if reason is not None else None) == code
+
+
+def test_a_significant_change_within_the_noise_floor_is_inconclusive() -> None:
+    found, reason = outcome(0.93, 0.91, 0.95, significant=True, threshold=0.1, alpha=0.04)
+    assert found == "inconclusive"
+    assert reason is not None and reason["code"] == "within-noise-floor"
 
 
 ends = st.floats(0.01, 10.0)
@@ -43,6 +50,6 @@ def test_no_difference_is_only_said_of_an_interval_without_a_larger_one(
     found, _ = outcome(ratio, low, high, significant=significant, threshold=threshold, alpha=0.04)
     if found == "no difference detected":
         assert stays_within(low, high, max(threshold, WIDE))
-        assert low <= 1 <= high or stays_within(low, high, threshold)
+        assert low <= 1 <= high or stays_within(low, high, THRESHOLD)
     if found == "differs":
         assert significant and abs(ratio - 1) >= threshold

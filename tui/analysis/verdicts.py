@@ -23,15 +23,19 @@ def outcome(
     """Return what an interval shows, with the reason where the figures alone do not show it.
 
     `significant`: at the level `alpha`, after correction. A significant change of `threshold` or
-    more differs. No difference is detected if the whole interval is within the threshold, or if it
-    contains 0 % and is within WIDE. Anything else is inconclusive.
+    more differs. No difference is detected if the whole interval is within THRESHOLD, or if it
+    contains 0 % and is within WIDE or the threshold. Anything else is inconclusive, also an
+    interval without 0 % that is larger than THRESHOLD and within a noise floor as `threshold`.
     """
     if significant and abs(ratio - 1) >= threshold:
         return "differs", None
     excludes_zero = significant or low > 1 or high < 1
     if stays_within(low, high, threshold):
-        below = clause("below-threshold", threshold=threshold) if excludes_zero else None
-        return "no difference detected", below
+        if not excludes_zero:
+            return "no difference detected", None
+        if stays_within(low, high, THRESHOLD):
+            return "no difference detected", clause("below-threshold", threshold=THRESHOLD)
+        return "inconclusive", clause("within-noise-floor", threshold=threshold)
     if not excludes_zero and stays_within(low, high, WIDE):
         return "no difference detected", None
     if significant:

@@ -47,6 +47,7 @@ COMPARISON: dict[str, Text] = {
     "zero": "{side} is 0",
     "run-noise-unknown": "within-run only; run-to-run noise is unknown",
     "below-threshold": lambda threshold: f"less than {threshold * 100:.2g} %",
+    "within-noise-floor": lambda threshold: f"within the noise floor of {threshold * 100:.2g} %",
     "around-threshold": lambda threshold: f"may be less or more than {threshold * 100:.2g} %",
     "not-significant": lambda level: f"not significant at {level * 100:g} %",
     "figures-tested-together": (

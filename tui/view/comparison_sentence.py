@@ -21,7 +21,8 @@ NAMED = 2  # reasons in the sentence; the others are listed below it
 VERBS = {"iops": "does", "ops": "does", "bandwidth": "has", "latency": "is", "score": "has"}
 WITH_ARTICLE = ("profile", "version", "number", "text")
 NOISE = "run-to-run noise is unknown"
-EXCLUDES_ZERO = ("around-threshold", "not-significant")  # reasons of intervals without 0 %
+# reasons of intervals without 0 %
+EXCLUDES_ZERO = ("around-threshold", "not-significant", "within-noise-floor")
 
 
 def sentence(
@@ -120,13 +121,19 @@ def _of_one(change: Change, name: str, brief: bool) -> str:
         interval = _interval(change.effect.low, change.effect.high, "within the runs")
         return f"Inconclusive: {apart}{interval}, {over}: {NOISE}"
     if change.word == "no difference detected":
-        why = f", {change.why}" if change.why else ""
-        return f"No difference detected: {apart}{interval}{why}, {over}"
+        return f"{_no_difference(change.reason)}: {apart}{interval}, {over}"
     if change.word == "too few repetitions to say" and single:
         return f"{apart}, {over}: too few runs to decide"
     if change.word == "too few repetitions to say":
         return f"{apart}, {over}: too few runs to decide; {change.why}"
     return f"Inconclusive: {apart}{interval}, {over}: {_why_open(change.reason)}"
+
+
+def _no_difference(reason: Clause | None) -> str:
+    """Return the verdict that there is no difference, or only one below the threshold."""
+    if reason is None or reason["code"] != "below-threshold":
+        return "No difference detected"
+    return f"Difference {comparison_text(reason)}"
 
 
 def _why_open(reason: Clause | None) -> str:
@@ -248,6 +255,8 @@ def _of_search(found: SearchChange, name: str) -> str:
     if found.word in ("better", "worse"):
         return f"{name} is {found.word}: {_apart(found, 'its')}{interval}{why}"
     if found.word == "no difference detected":
+        if found.reason is not None and found.reason["code"] == "below-threshold":
+            return f"{_no_difference(found.reason)}: {apart}{interval}"
         return f"No difference detected: {apart}{interval}{why}"
     if found.word == "too few repetitions to say":
         return f"{apart}: too few searches to decide{why}"

@@ -417,7 +417,7 @@ def _columns(
     several = len({cell.what for cell in table.cells}) > 1
     what = [Column("", of(lambda cell: cell.what), role=LABEL, drop=2)] if several else []
     details = (
-        Column("±95 %", of(_ci), right=True, role=LABEL, drop=3),
+        Column("mean ±95 %", of(_ci), right=True, role=LABEL, drop=3),
         Column(
             "min–max", of(lambda cell: _spread(cell, own(cell))), right=True, role=LABEL, drop=4
         ),
@@ -557,4 +557,6 @@ def _repetitions(tables: Sequence[MatrixTable]) -> str:
         return ""
     saved = sum(cell.skipped for table in tables for cell in table.cells)
     tail = f"; not needed: {units.plural(saved, 'repetition')}" if saved else ""
-    return f"figures are medians of repetitions, ± 95 % confidence interval of the mean{tail}"
+    interval = any(_ci(cell) for table in tables for cell in table.cells)
+    mean = ", ± the 95 % confidence interval of their mean" if interval else ""
+    return f"figures are medians of repetitions{mean}{tail}"

@@ -235,7 +235,7 @@ def cell_runs(cell: Cell, table: MatrixTable, width: int) -> list[Run]:
             f" {scale.text(min(cell.values))}–{scale.text(max(cell.values))}"
         )
     if cell.ci is not None and shows_ci(cell.values, cell.ci):
-        texts.append(f"±{units.share(cell.ci, 1)}")
+        texts.append(f"mean ±{units.share(cell.ci, 1)} (95 %)")
     if cell.skipped:
         texts.append(f"{cell.skipped} not needed")
     if cell.mean_ns is not None:
