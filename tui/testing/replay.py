@@ -362,7 +362,7 @@ def _check_operations(whole: Read, step: Step, host: str) -> Iterator[Mistake]:
     whole.figures.final = not whole.problems
     if whole.problems:
         yield Mistake("not-final", f"{host}: found problems={whole.problems}; expected none")
-    whole.result = host_result(host, step, whole.figures.version, final=not whole.problems)
+    whole.result = host_result(host, step.index, whole.figures.version, final=not whole.problems)
 
 
 def check_run(

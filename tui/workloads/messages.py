@@ -221,7 +221,13 @@ MPI = (
     ),
     rule(r"MPI_Abort\(|Abort\(-?\d+\) on node \d+", "error", "a rank aborted: {line}", "mpi-abort"),
 )
-NOT_WRITABLE = (
+FILE_SYSTEM = (
+    rule(
+        r"No space left on device",
+        "error",
+        "no space or no inodes left on the file system under test: {line}",
+        "no-space",
+    ),
     rule(r"Disk quota exceeded", "error", "disk quota exceeded: {line}", "no-space"),
     rule(
         r"Read-only file system",
@@ -239,9 +245,53 @@ NOT_WRITABLE = (
 MUTTERED = rule(r"WARNING|\bERROR\b|unable to |assert", "warning", "MPI: {line}")
 
 
+# lines of the help that IOR and mdtest print after a wrong option
+HELP = r"^(Synopsis|Flags|Optional arguments|Module \w+|  -\w|Invalid options| +--?[\w.-]+[ =])"
+
+
+def rejected_option(title: str, code: str) -> Rule:
+    """Return the rule for an option that a program rejects."""
+    return rule(
+        r"(Error invalid argument:|invalid option --) (?P<what>.*)",
+        "error",
+        f"{title} rejects {{what}}: check the profile's options against this version of {title}",
+        code,
+    )
+
+
+def warnings(title: str, code: str, known: str, so: str) -> tuple[Rule, Rule]:
+    """Return the rules for warnings of IOR and mdtest: the `known` ones (a pattern) are passed on,
+    all others are errors with the consequence `so`.
+    """
+    return (
+        rule(rf"^(\w+ )?WARNING: (?P<what>.*({known}).*)", "warning", f"{title} warns: {{what}}"),
+        rule(r"^(\w+ )?WARNING: (?P<what>.*)", "error", f"{title} warns: {{what}}; {so}", code),
+    )
+
+
+def rules_of_program(
+    own: Sequence[Rule],
+    warned: Sequence[Rule] = (),
+    on_stdout: Sequence[Rule] = (),
+    on_stderr: Sequence[Rule] = (),
+) -> tuple[Sequence[Rule], Sequence[Rule]]:
+    """Return the rules of an MPI program's stdout and stderr.
+
+    `own` are its messages on either, `warned` those on stdout only; `on_stdout` and `on_stderr` are
+    for lines that no message of MPI matches.
+    """
+    out = (HARMLESS, *FILE_SYSTEM, *own, *warned, *MPI, *on_stdout)
+    return out, (HARMLESS, *SSH, *FILE_SYSTEM, *own, *MPI, *on_stderr, MUTTERED)
+
+
+def explainer(rules: Sequence[Rule]) -> Explainer:
+    """Return an explainer of messages of an MPI program, or of MPI itself."""
+    return Explainer(rules, unknown, IN_PARTS)
+
+
 def mpi_explainer() -> Explainer:
     """Return an explainer of messages from MPI itself."""
-    return Explainer((HARMLESS, *SSH, *MPI, MUTTERED), unknown, IN_PARTS)
+    return explainer((HARMLESS, *SSH, *MPI, MUTTERED))
 
 
 def unknown(line: str) -> LogLine:

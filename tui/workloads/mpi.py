@@ -11,10 +11,13 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
+from msgspec import structs
+
+from tui.metrics import units
 from tui.model.event import (
     HostResult,
     MetadataIteration,
@@ -23,7 +26,7 @@ from tui.model.event import (
     OperationResult,
 )
 from tui.model.plan import MpiLaunch, Step
-from tui.workloads.messages import Explainer, mpi_explainer, unreachable
+from tui.workloads.messages import Rule, explainer, mpi_explainer, unreachable
 from tui.workloads.reading import Item, LineSplitter, LogLine, Reader
 
 LAUNCH = ("HYDRA_LAUNCH: ", "BT-LAUNCH ")  # lines by which mpiexec asks for a proxy on a host
@@ -123,15 +126,69 @@ class MpiProgram(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StepProgram:
-    """Base of programs: the step, its launch, and whether this is the trial."""
+    """Base of programs, called `title` in messages: the step, its launch, and whether this is the
+    trial.
 
+    Implements `MpiProgram`.
+    """
+
+    title: ClassVar[str]
     step: Step
     launch: MpiLaunch
     is_trial: bool = False
 
+    def trial(self) -> Self:
+        """Return a launch with one rank per host and minimal work."""
+        raise NotImplementedError
+
+    def as_trial(self, **changes: Any) -> Self:
+        """Return a trial with one rank per host and these changes to the launch."""
+        small = structs.replace(self.launch, ranks_per_host=1, **changes)
+        return replace(self, launch=small, is_trial=True)
+
+    def words(self, directory: str, hosts: int, tried: Tried) -> list[str]:
+        """Return the program's arguments for working in `directory`."""
+        raise NotImplementedError
+
+    def kind(self) -> type[RanksReader]:
+        """Return the class that reads its output."""
+        raise NotImplementedError
+
+    def reader(self, hosts: int, nodes: Sequence[int] = ()) -> RanksReader:
+        """Return a reader of the output; the reader of a trial reports no phases."""
+        ranks = self.launch.ranks(hosts)
+        return self.kind()(self.step, self.launch, ranks, nodes, is_trial=self.is_trial)
+
+    def inodes(self, hosts: int) -> int:
+        """Return the maximum number of files and directories in use at a time."""
+        raise NotImplementedError
+
     def files(self, directory: str) -> Mapping[str, str]:
         """Return no files: most programs read none and write no reports."""
         return {}
+
+    def intent(self, hosts: int, tried: Tried) -> list[LogLine]:
+        """Return the version found, ranks and work, and warnings."""
+        ranks = units.plural(self.launch.ranks_per_host, "rank")
+        version = tried.version or "(unknown version)"
+        text = f"{self.title} {version}, {units.plural(hosts, 'host')} x {ranks}"
+        warnings = self.warnings(hosts, tried)
+        return [
+            ("info", text + self.work(hosts, tried)),
+            *(("warning", warning) for warning in warnings),
+        ]
+
+    def work(self, hosts: int, tried: Tried) -> str:
+        """Return the end of the line of intent: what the ranks do, or how they are placed."""
+        return ""
+
+    def warnings(self, hosts: int, tried: Tried) -> Sequence[str]:
+        """Return why the result may be misleading; empty if there is no reason."""
+        return ()
+
+    def complete(self, result: MetadataResult, hosts: int, tried: Tried) -> list[tuple[str, str]]:
+        """Add nothing, for a program that prints all facts; return no problems."""
+        return []
 
     def reported(self, result: MetadataResult, reports: Mapping[str, str]) -> None:
         """Add nothing: most programs write no reports."""
@@ -162,16 +219,20 @@ class RanksOutput(Protocol):
     def end(self, now_s: float) -> MetadataPhase | None:
         """Return the end of the last phase, once; None if no phase has begun."""
 
+    def results(self) -> dict[str, OperationResult]:
+        """Return the results so far, by operation."""
+
 
 class RanksReader:
     """Reads the output of all ranks, as passed on by mpiexec.
 
     Implements `ProgramReader` for tools that print lines. `ranks` is the expected number of ranks,
-    `nodes` the acceptable node counts. `explainers`: one for stdout, with the tool's messages, and
-    one for stderr, with those of MPI and its libraries.
+    `nodes` the acceptable node counts. Of a trial it reports errors but no phases.
     """
 
     tool: ClassVar[str]
+    # rules of messages: the tool's on stdout, those of MPI and its libraries on stderr
+    rules: ClassVar[tuple[Sequence[Rule], Sequence[Rule]]]
     # codes of messages on stderr that invalidate the result even if the program succeeds
     void_on_stderr: ClassVar[tuple[str, ...]] = ()
     output: RanksOutput
@@ -181,23 +242,28 @@ class RanksReader:
         step: Step,
         launch: MpiLaunch,
         ranks: int,
-        nodes: Sequence[int],
-        output: RanksOutput,
-        explainers: tuple[Explainer, Explainer],
+        nodes: Sequence[int] = (),
+        *,
+        is_trial: bool = False,
     ) -> None:
-        self.launch, self.ranks, self.nodes, self.output = launch, ranks, nodes, output
-        self.out_explainer, self.err_explainer = explainers
+        self.step, self.launch, self.ranks, self.nodes = step, launch, ranks, nodes
+        self.is_trial = is_trial
+        self.output = self.new_output()
+        self.out_explainer, self.err_explainer = map(explainer, self.rules)
         self.launches: list[str] = []
         self.launches_end = False
         self.notify: Callable[[], None] = lambda: None
-        self._step = step
         self._out, self._err = LineSplitter(), LineSplitter()
+
+    def new_output(self) -> RanksOutput:
+        """Return the parser of the tool's output."""
+        raise NotImplementedError
 
     def feed(self, data: bytes) -> list[Item]:
         """Return the phases, iterations and log lines completed by these bytes; call `notify`."""
         items = [item for line in self._out.feed(data) for item in self._line(line)]
         self.notify()
-        return items
+        return [] if self.is_trial else items
 
     def feed_stderr(self, data: bytes) -> list[LogLine]:
         """Return the explained lines completed by these bytes of stderr; call `notify`."""
@@ -210,24 +276,20 @@ class RanksReader:
         items = [item for line in self._out.close() for item in self._line(line)]
         over = self.output.end(time.monotonic())  # it may have been killed in the middle of a phase
         lines = self.err_explainer.explain_all(self._err.close())
-        return [*items, *([over] if over else []), *lines]
+        return [] if self.is_trial else [*items, *([over] if over else []), *lines]
 
     def result(self, exit_code: int | None) -> HostResult:
         """Return the first host's result without figures; those over all hosts are in `figures`."""
-        return host_result(
-            self._step.tasks[0].host,
-            self._step,
-            self.output.version,
-            final=self.succeeded(exit_code),
-        )
+        host, final = self.step.tasks[0].host, self.succeeded(exit_code)
+        return host_result(host, self.step.index, self.output.version, final=final)
 
-    def result_of(
-        self, operations: dict[str, OperationResult], exit_code: int | None
-    ) -> MetadataResult:
-        """Return these figures of operations as the result over all hosts."""
+    def figures(self, exit_code: int | None) -> MetadataResult | None:
+        """Return the results over all hosts; None until there are any."""
+        if not (operations := self.output.results()):
+            return None
         return MetadataResult(
             t=0.0,
-            step=self._step.index,
+            step=self.step.index,
             tool=self.tool,
             version=self.output.version,
             tasks=self.output.tasks,
@@ -337,20 +399,6 @@ class RanksReader:
         return [] if explained is None else [explained]
 
 
-class WithoutPhases(RanksReader):
-    """Reads a trial; reports errors but no phases."""
-
-    def feed(self, data: bytes) -> list[Item]:
-        """Parse output; return nothing."""
-        super().feed(data)
-        return []
-
-    def flush(self) -> list[Item]:
-        """Parse the rest; return nothing."""
-        super().flush()
-        return []
-
-
 class ReportsReader:
     """Reads the archive of report files, which is also kept with the run."""
 
@@ -392,7 +440,7 @@ class ReportsReader:
 
     def result(self, exit_code: int | None) -> HostResult:
         """Return a result without figures, because an archive has none."""
-        return host_result(self.host, self._step, "", final=exit_code == 0)
+        return host_result(self.host, self._step.index, "", final=exit_code == 0)
 
     def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
         """Return no problems: tar's exit code decides."""
@@ -425,7 +473,7 @@ class ProxyReader:
 
     def result(self, exit_code: int | None) -> HostResult:
         """Return a result without figures, which shows that the host took part."""
-        return host_result(self.host, self._step, "", final=exit_code == 0)
+        return host_result(self.host, self._step.index, "", final=exit_code == 0)
 
     @property
     def unreachable(self) -> str:
@@ -444,11 +492,11 @@ class ProxyReader:
         )
 
 
-def host_result(host: str, step: Step, version: str, *, final: bool) -> HostResult:
+def host_result(host: str, step: int, version: str, *, final: bool) -> HostResult:
     """Return a result without figures for a host of a measurement whose figures are over all
     hosts.
     """
-    return HostResult(t=0.0, host=host, step=step.index, dirs={}, tool_version=version, final=final)
+    return HostResult(t=0.0, host=host, step=step, dirs={}, tool_version=version, final=final)
 
 
 def how(exit_code: int | None) -> str:

@@ -15,7 +15,8 @@ from tui.model.address import HostAddress
 from tui.model.event import ALL_OVER, MetadataPhase
 from tui.model.problem import UsageError
 from tui.workloads.io500.output import PHASES
-from tui.workloads.io500.program import Io500Program, Io500Reader
+from tui.workloads.io500.program import Io500Program
+from tui.workloads.mpi import RanksReader
 
 DATA = Path(__file__).parents[2] / "data" / "io500"
 
@@ -46,7 +47,7 @@ def test_a_dry_run_shows_the_ini_file_once(tmp_path: Path) -> None:
     assert (text.count("[mdtest-hard]"), text.count("| same as on h1")) == (1, 2)
 
 
-def reader(tmp_path: Path, text: bytes, **params: str) -> tuple[Io500Reader, list[str]]:
+def reader(tmp_path: Path, text: bytes, **params: str) -> tuple[RanksReader, list[str]]:
     found = program(tmp_path, **params).reader(1)
     items = [
         item for start in range(0, len(text), 99) for item in found.feed(text[start : start + 99])

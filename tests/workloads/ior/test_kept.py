@@ -70,7 +70,7 @@ def test_a_table_that_was_cut_off_is_void() -> None:
 
 
 def test_an_ior_without_results_says_why() -> None:
-    with pytest.raises(UsageError, match="IOR printed no results: no space left"):
+    with pytest.raises(UsageError, match="IOR printed no results: no space or"):
         import_output(text_of("main-enospc"), "x")
 
 

@@ -12,8 +12,8 @@ from tui.engine.inputs.profiles import Catalogue
 from tui.engine.plan.plan import Choices, build_plan
 from tui.model.address import HostAddress
 from tui.model.event import ALL_OVER, MetadataPhase
-from tui.workloads.ior.program import IorProgram, IorReader, own_data_findings
-from tui.workloads.mpi import Tried
+from tui.workloads.ior.program import IorProgram, own_data_findings
+from tui.workloads.mpi import RanksReader, Tried
 
 DATA = Path(__file__).parents[2] / "data" / "ior"
 
@@ -28,7 +28,7 @@ def program(hosts: int = 1, **params: str) -> IorProgram:
     return IorProgram(step, step.mpi)
 
 
-def reader(name: str, **params: str) -> IorReader:
+def reader(name: str, **params: str) -> RanksReader:
     found = program(1, **params).reader(1)
     text = (DATA / f"{name}.out").read_bytes()
     for start in range(0, len(text), 1000):

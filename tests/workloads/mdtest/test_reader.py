@@ -120,7 +120,7 @@ def test_what_libraries_of_mpi_say_is_the_cause_of_a_bad_end() -> None:
 )
 def test_a_log_in_that_fails_from_host_to_host_is_reported_in_the_words_of_ssh(line: str) -> None:
     found = reader("mdtest-main-i1")
-    other = MdtestReader(found._step, found.launch, 2)
+    other = MdtestReader(found.step, found.launch, 2)
     other.feed_stderr(line.encode() + b"\n")
     assert "launcher: plain" in other.unreachable and line.removesuffix(".").removeprefix(
         "root@10.0.0.2: "
@@ -160,7 +160,7 @@ def test_a_lost_daemon_is_named_with_its_host() -> None:
 
 def test_lines_that_ask_for_proxies_are_kept_apart() -> None:
     found = reader("mdtest-main-i1")
-    other = MdtestReader(found._step, found.launch, 2)
+    other = MdtestReader(found.step, found.launch, 2)
     other.feed(b"HYDRA_LAUNCH: /usr/bin/hydra_pmi_proxy --proxy-id 0 \nHYDRA_LAU")
     assert other.launches == ["/usr/bin/hydra_pmi_proxy --proxy-id 0"] and not other.launches_end
     other.feed(b"NCH_END\n")
@@ -174,7 +174,7 @@ def test_a_rank_cannot_ask_for_a_proxy() -> None:
 
 
 def test_a_proxy_that_cannot_reach_mpiexec_says_where() -> None:
-    found = ProxyReader("h2", reader("mdtest-main-i1")._step)
+    found = ProxyReader("h2", reader("mdtest-main-i1").step)
     found.feed_stderr(
         b"[proxy:0:1@h2] unable to connect to server 10.0.0.1 at port 46000 (check for"
         b" firewalls!)\n"

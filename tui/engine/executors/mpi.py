@@ -326,7 +326,7 @@ def take_result(job: MpiJob, outcome: Outcome, reports: Mapping[str, str]) -> No
         ctx.journal.append(result)
     for host, session in job.sessions.items():
         if result is not None:
-            took_part = host_result(host, job.step, reader.tried().version, final=clean)
+            took_part = host_result(host, job.step.index, reader.tried().version, final=clean)
             ctx.results[job.step.index, host] = session.journal.append(took_part)
     if ctx.stop_mode is None:
         for host, code, message in causes(job, outcome):

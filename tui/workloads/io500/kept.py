@@ -68,7 +68,7 @@ def _outputs(text: str, file: str, beside: ResultFiles) -> list[ImportedOutput]:
             found[-1].line(line)
     return [
         _imported(place, each, beside)
-        for place, each in enumerate(each for each in found if each.operations())
+        for place, each in enumerate(each for each in found if each.results())
     ]
 
 
@@ -108,7 +108,7 @@ def _imported(place: int, output: Io500Output, beside: ResultFiles) -> ImportedO
         against_phases(output, beside.texts, output.ranks),
     )
     output.step = place
-    metadata = output.result(final=not problems)
+    metadata = output.metadata(final=not problems)
     if metadata is not None:
         add_rank_seconds(metadata.operations, beside.texts, output.ranks)
     result = HostResult(

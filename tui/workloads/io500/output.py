@@ -147,7 +147,7 @@ class Io500Output:
         """Return the end of the last phase, once; None if no phase has begun."""
         return self._enter(ALL_OVER) if self.phase not in ("", ALL_OVER) else None
 
-    def operations(self) -> dict[str, OperationResult]:
+    def results(self) -> dict[str, OperationResult]:
         """Return the results by phase, without phases that did no work."""
         return {
             name: self._operation(name, each)
@@ -177,9 +177,9 @@ class Io500Output:
             if printed and abs(own - printed) > _off(printed, values) * printed:
                 yield Contradiction("score", printed, own, names=(unit,))
 
-    def result(self, *, final: bool) -> MetadataResult | None:
-        """Return the results; None if no phase has done any work."""
-        if not (operations := self.operations()):
+    def metadata(self, *, final: bool) -> MetadataResult | None:
+        """Return the results with the score; None if no phase has done any work."""
+        if not (operations := self.results()):
             return None
         return MetadataResult(
             t=0.0,

@@ -3,63 +3,45 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from typing import Self
 
-from msgspec.structs import replace
-
-from tui.metrics import units
 from tui.model.event import MetadataResult
-from tui.model.plan import MpiLaunch, Step
-from tui.workloads.base import LogLine
 from tui.workloads.io500.contradictions import TEXTS
 from tui.workloads.io500.output import PHASES, Io500Output, add_rank_seconds, easy_bytes_of
 from tui.workloads.io500.plan import FILE, TRIAL, ini_text, not_submittable, settings_of, skipped
-from tui.workloads.messages import (
-    HARMLESS,
-    IN_PARTS,
-    MPI,
-    MUTTERED,
-    NOT_WRITABLE,
-    SSH,
-    Explainer,
-    rule,
-    unknown,
-)
-from tui.workloads.mpi import REPORTS, RanksReader, StepProgram, Tried, WithoutPhases
+from tui.workloads.messages import rule, rules_of_program
+from tui.workloads.mpi import REPORTS, RanksReader, StepProgram, Tried
 
 TRIED = ("ior-easy-write", "mdtest-easy-write", "ior-hard-write")
 FEW_INODES = 64  # of its reports; how many files are under test is known at the end
-_OWN = (
-    rule(r"^ERROR INVALID (\([^()]*\) )?(?P<what>.+)", "warning", "IO500: invalid: {what}"),
-    rule(
-        r"No space left on device",
-        "error",
-        "no space left on the file system under test: {line}",
-        "no-space",
+RULES = rules_of_program(
+    (
+        rule(r"^ERROR INVALID (\([^()]*\) )?(?P<what>.+)", "warning", "IO500: invalid: {what}"),
+        rule(
+            r"^FATAL( \([^()]*\))?:? *(?P<what>.*)",
+            "error",
+            "IO500 gave up: {what}",
+            "io500-fatal",
+        ),
+        rule(r"^WARNING( \([^()]*\))?:? (?P<what>.*)", "warning", "IO500 warns: {what}"),
     ),
-    *NOT_WRITABLE,
-    rule(r"^FATAL( \([^()]*\))?:? *(?P<what>.*)", "error", "IO500 gave up: {what}", "io500-fatal"),
-    rule(r"^WARNING( \([^()]*\))?:? (?P<what>.*)", "warning", "IO500 warns: {what}"),
+    on_stdout=[rule(r"\bERROR\b|assert", "error", "IO500: {line}", "io500-error")],
 )
-STDOUT = (HARMLESS, *_OWN, *MPI, rule(r"\bERROR\b|assert", "error", "IO500: {line}", "io500-error"))
-STDERR = (HARMLESS, *SSH, *_OWN, *MPI, MUTTERED)
 
 
-@dataclass(frozen=True, slots=True)
 class Io500Program(StepProgram):
-    """IO500 as the engine launches it. Implements `tui.workloads.mpi.MpiProgram`."""
+    """IO500 as the engine launches it."""
 
-    def trial(self) -> Io500Program:
+    title = "IO500"
+
+    def trial(self) -> Self:
         """Return a launch with one rank per host that runs three write phases, each with one I/O or
         one file per rank.
         """
         settings = settings_of(self.launch.options) | TRIAL
         settings |= {f"{name}.run": "FALSE" for name in PHASES if name not in TRIED}
-        options = tuple(f"{name}={value}" for name, value in settings.items())
-        return Io500Program(
-            self.step, replace(self.launch, ranks_per_host=1, options=options), is_trial=True
-        )
+        return self.as_trial(options=tuple(f"{name}={value}" for name, value in settings.items()))
 
     def files(self, directory: str) -> Mapping[str, str]:
         """Return the ini file, which rank 0 reads."""
@@ -69,29 +51,17 @@ class Io500Program(StepProgram):
         """Return IO500's argument: the path of the ini file."""
         return [posixpath.join(directory, REPORTS, FILE)]
 
-    def reader(self, hosts: int, nodes: Sequence[int] = ()) -> Io500Reader:
-        """Return a reader of the output; the reader of a trial reports no phases."""
-        kind = Io500TrialReader if self.is_trial else Io500Reader
-        return kind(self.step, self.launch, self.launch.ranks(hosts), nodes)
+    def kind(self) -> type[Io500Reader]:
+        """Return the class that reads IO500's output."""
+        return Io500Reader
 
     def inodes(self, hosts: int) -> int:
         """Return the minimum number of inodes: those of the report files."""
         return FEW_INODES
 
-    def intent(self, hosts: int, tried: Tried) -> list[LogLine]:
-        """Return the version found, and warnings why the result cannot be submitted."""
-        ranks = (
-            f"{units.plural(hosts, 'host')} x {units.plural(self.launch.ranks_per_host, 'rank')}"
-        )
-        warnings = not_submittable(settings_of(self.launch.options))
-        return [
-            ("info", f"IO500 {tried.version or '(unknown version)'}, {ranks}"),
-            *(("warning", text) for text in warnings),
-        ]
-
-    def complete(self, result: MetadataResult, hosts: int, tried: Tried) -> list[tuple[str, str]]:
-        """Return no problems: IO500 does not print the placement of ranks."""
-        return []
+    def warnings(self, hosts: int, tried: Tried) -> list[str]:
+        """Return why the result cannot be submitted."""
+        return not_submittable(settings_of(self.launch.options))
 
     def reported(self, result: MetadataResult, reports: Mapping[str, str]) -> None:
         """Add the times of ranks in mdtest's phases."""
@@ -102,20 +72,19 @@ class Io500Reader(RanksReader):
     """Reads IO500's output, as passed on by mpiexec."""
 
     tool = "io500"
+    rules = RULES
     void_on_stderr = ("io500-fatal",)
     output: Io500Output
 
-    def __init__(
-        self, step: Step, launch: MpiLaunch, ranks: int, nodes: Sequence[int] = ()
-    ) -> None:
-        settings = settings_of(launch.options)
-        output = Io500Output(step.index, ranks, skipped(settings), easy_bytes_of(settings))
-        explainers = (Explainer(STDOUT, unknown, IN_PARTS), Explainer(STDERR, unknown, IN_PARTS))
-        super().__init__(step, launch, ranks, nodes, output, explainers)
+    def new_output(self) -> Io500Output:
+        """Return the parser of IO500's output."""
+        settings = settings_of(self.launch.options)
+        skip, easy_bytes = skipped(settings), easy_bytes_of(settings)
+        return Io500Output(self.step.index, self.ranks, skip, easy_bytes)
 
     def figures(self, exit_code: int | None) -> MetadataResult | None:
         """Return the results; None if no phase has done any work."""
-        result = self.output.result(final=self.succeeded(exit_code))
+        result = self.output.metadata(final=self.succeeded(exit_code))
         if result is not None:
             result.ranks_per_node = self.launch.ranks_per_host
         return result
@@ -125,29 +94,20 @@ class Io500Reader(RanksReader):
 
         IO500's own verdict is reported as the finding own-verdict.
         """
-        wrong = [
+        wrong = () if self.is_trial else self.output.wrong_means()
+        texts = [
             ("io500-score", TEXTS["score"].format(*each.names, told=each.told, other=each.expected))
-            for each in self.output.wrong_means()
+            for each in wrong
         ]
-        return [*super().problems(exit_code), *wrong]
+        return [*super().problems(exit_code), *texts]
 
     def _missing(self) -> list[str]:
-        """Return which parts of a complete run are missing."""
+        """Return which parts of a complete run are missing; a trial only has to finish."""
         output = self.output
-        lost = [name for name in self._step.directions if name not in output.phases]
+        if self.is_trial:
+            return [] if output.score_text else ["IO500 ended before printing its score"]
+        lost = [name for name in self.step.directions if name not in output.phases]
         missing = [f"IO500 did not finish {', '.join(lost)}"] if lost else []
         if not missing and not output.score_text:
             missing.append("IO500 printed no score")
         return missing
-
-
-class Io500TrialReader(WithoutPhases, Io500Reader):
-    """Reads a trial, which only has to finish; figures are ignored."""
-
-    def _missing(self) -> list[str]:
-        """Return the problem if the score, with which IO500 ends, is missing."""
-        return [] if self.output.score_text else ["IO500 ended before printing its score"]
-
-    def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
-        """Return (code, message) of reasons why the launch failed."""
-        return RanksReader.problems(self, exit_code)

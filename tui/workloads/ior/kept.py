@@ -17,8 +17,8 @@ from tui.workloads.command_line import load_options
 from tui.workloads.ior.contradictions import IorReport, contradictions
 from tui.workloads.ior.details import FAKED, IorFigures
 from tui.workloads.ior.output import MIB, AccessFigures, IorOutput
-from tui.workloads.ior.program import stdout_explainer
-from tui.workloads.messages import Explainer
+from tui.workloads.ior.program import RULES
+from tui.workloads.messages import Explainer, explainer
 from tui.workloads.mpi import RANK_PREFIX
 from tui.workloads.reading import MOST_CONTRADICTIONS, budget, clean, numbered, version_numbers
 
@@ -38,7 +38,7 @@ class KeptIor:
     """Parses the output of one IOR run, line by line."""
 
     output: IorOutput = field(default_factory=IorOutput)
-    explainer: Explainer = field(default_factory=stdout_explainer)
+    explainer: Explainer = field(default_factory=lambda: explainer(RULES[0]))
     details: IorFigures = field(default_factory=IorFigures)
     line: int = 1  # where it begins
     start_s: float | None = None
@@ -109,20 +109,20 @@ def _documents(text: str, file: str) -> Iterator[KeptIor]:
 
     Raises UsageError for a document that cannot be read.
     """
-    explainer, faked = stdout_explainer(), False
+    messages, faked = explainer(RULES[0]), False
     lines = []
     for _, raw in numbered(text, file):
         if raw.lstrip().startswith(OF_JSON):
             lines.append(raw)
         elif line := clean(raw.encode(), 1 << 14):
             faked = faked or line.startswith(FAKED)
-            explainer.explain(line)
+            messages.explain(line)
     kept, decoder, at = "\n".join(lines), json.JSONDecoder(), 0
     budget().check_json(kept, file)
     while match := VERSION.search(kept, at):
         try:
             document, at = decoder.raw_decode(kept, match.start())
-            for each in _tests(document, explainer):
+            for each in _tests(document, messages):
                 each.details.faked = faked
                 yield each
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
@@ -130,7 +130,7 @@ def _documents(text: str, file: str) -> Iterator[KeptIor]:
             raise UsageError(Problem(f"cannot read IOR's JSON: {why}", file=file)) from None
 
 
-def _tests(document: Mapping[str, Any], explainer: Explainer) -> Iterator[KeptIor]:
+def _tests(document: Mapping[str, Any], messages: Explainer) -> Iterator[KeptIor]:
     for test in document["tests"]:
         known, options = test["Parameters"], test["Options"]
         output = IorOutput(
@@ -158,7 +158,7 @@ def _tests(document: Mapping[str, Any], explainer: Explainer) -> Iterator[KeptIo
         began, finished = (
             parse_stamp(str(document.get(name, ""))) for name in ("Began", "Finished")
         )
-        yield KeptIor(output, explainer, details, start_s=began, end_s=finished)
+        yield KeptIor(output, messages, details, start_s=began, end_s=finished)
 
 
 def _flat(rows: Any) -> Iterator[Mapping[str, Any]]:

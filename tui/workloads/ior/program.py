@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-
-from msgspec.structs import replace
+from typing import Self
 
 from tui.metrics import units
 from tui.model.event import MetadataResult
 from tui.model.operands import Clause, clause
-from tui.model.plan import MpiLaunch, Step
 from tui.text.form import Text
-from tui.workloads.base import LogLine, OperationFinding
+from tui.workloads.base import OperationFinding
 from tui.workloads.ior.output import IorOutput
 from tui.workloads.ior.plan import arguments, cache_warning, files_needed, shape_of
 from tui.workloads.messages import (
-    HARMLESS,
-    IN_PARTS,
-    MPI,
-    MUTTERED,
-    NOT_WRITABLE,
-    SSH,
-    Explainer,
+    HELP,
+    rejected_option,
     rule,
+    rules_of_program,
     silent,
-    unknown,
+    warnings,
 )
-from tui.workloads.mpi import RanksReader, StepProgram, Tried, WithoutPhases
+from tui.workloads.mpi import RanksReader, StepProgram, Tried
 from tui.workloads.reading import version_numbers
 
 RANKS_CSV_SINCE = (4, 0)  # the option for figures of each rank
@@ -39,59 +32,27 @@ _TABLES = silent(
     r"^(Options|Results): *$|^Max (Write|Read): |^Summary of all tests|^Commencing (write|read)"
     r" performance",
     r"^(Start time skew|Participating tasks|Using reorderTasks|Writing output to)|stonewall",
-    # a bad option's help
-    r"^(Synopsis|Flags|Optional arguments|Module \w+|  -\w|Invalid options| +--?[\w.-]+[ =])",
+    HELP,
 )
-_BAD_OPTION = rule(
-    r"(Error invalid argument:|invalid option --) (?P<what>.*)",
-    "error",
-    "IOR rejects {what}: check the profile's options against this version of IOR",
-    "ior-bad-option",
-)
-_FILE_SYSTEM = (
-    rule(
-        r"No space left on device",
-        "error",
-        "no space left on the file system under test: {line}",
-        "no-space",
-    ),
-    *NOT_WRITABLE,
-)
-STDOUT = (
-    HARMLESS,
-    _BAD_OPTION,
-    *_FILE_SYSTEM,
-    rule(
-        r"^(ior )?WARNING: (?P<what>.*(statfs|gpfs_fcntl|BeeGFS|Lustre|Backend returned).*)",
-        "warning",
-        "IOR warns: {what}",
-    ),
-    rule(
-        r"^(ior )?WARNING: (?P<what>.*)",
-        "error",
-        "IOR warns: {what}; its figures are invalid",
+RULES = rules_of_program(
+    [rejected_option("IOR", "ior-bad-option")],
+    warnings(
+        "IOR",
         "ior-warnings",
+        "statfs|gpfs_fcntl|BeeGFS|Lustre|Backend returned",
+        "its figures are invalid",
     ),
-    *MPI,
-    rule(r"\bERROR\b|assert", "error", "IOR: {line}", "ior-error"),
-    _TABLES,
-)
-STDERR = (
-    HARMLESS,
-    *SSH,
-    _BAD_OPTION,
-    *_FILE_SYSTEM,
-    *MPI,
-    rule(r"\bERROR\b|Assertion|couldn't call|ior:", "error", "{line}", "ior-error"),
-    MUTTERED,
+    [rule(r"\bERROR\b|assert", "error", "IOR: {line}", "ior-error"), _TABLES],
+    [rule(r"\bERROR\b|Assertion|couldn't call|ior:", "error", "{line}", "ior-error")],
 )
 
 
-@dataclass(frozen=True, slots=True)
 class IorProgram(StepProgram):
-    """IOR as the engine launches it. Implements `tui.workloads.mpi.MpiProgram`."""
+    """IOR as the engine launches it."""
 
-    def trial(self) -> IorProgram:
+    title = "IOR"
+
+    def trial(self) -> Self:
         """Return a launch with the profile's options, one rank per host, and at most two I/Os per
         rank.
         """
@@ -99,9 +60,7 @@ class IorProgram(StepProgram):
         block = min(shape.block, IOS_OF_A_TRIAL * shape.transfer)
         small = {"-b": f"-b {block}", "-s": "-s 1"}
         options = tuple(small.get(option.split()[0], option) for option in self.launch.options)
-        items = block // shape.transfer
-        launch = replace(self.launch, ranks_per_host=1, items=items, iterations=1, options=options)
-        return IorProgram(self.step, launch, is_trial=True)
+        return self.as_trial(items=block // shape.transfer, iterations=1, options=options)
 
     def words(self, directory: str, hosts: int, tried: Tried) -> list[str]:
         """Return IOR's arguments, with figures per rank if this version supports them."""
@@ -109,34 +68,26 @@ class IorProgram(StepProgram):
             self.launch, directory, by_rank=version_numbers(tried.version)[:2] >= RANKS_CSV_SINCE
         )
 
-    def reader(self, hosts: int, nodes: Sequence[int] = ()) -> IorReader:
-        """Return a reader of the output; the reader of a trial reports no phases."""
-        kind = IorTrialReader if self.is_trial else IorReader
-        return kind(self.step, self.launch, self.launch.ranks(hosts), nodes)
+    def kind(self) -> type[IorReader]:
+        """Return the class that reads IOR's output."""
+        return IorReader
 
     def inodes(self, hosts: int) -> int:
         """Return the maximum number of inodes."""
         return files_needed(self.launch, hosts)
 
-    def intent(self, hosts: int, tried: Tried) -> list[LogLine]:
-        """Return the version found, the work of each rank, and a warning if caches may serve
-        reads.
-        """
+    def work(self, hosts: int, tried: Tried) -> str:
+        """Return the work of each rank."""
         shape = shape_of(self.launch.options)
-        ranks = (
-            f"{units.plural(hosts, 'host')} x {units.plural(self.launch.ranks_per_host, 'rank')}"
-        )
         wall = f", {shape.stonewall_s} s per phase" if shape.stonewall_s else ""
         most = "up to " if shape.stonewall_s else ""
-        each = (
-            f"{most}{units.size(shape.bytes_per_rank)} per rank in I/Os of"
-            f" {units.size(shape.transfer)}{wall}"
-        )
-        lines: list[LogLine] = [
-            ("info", f"IOR {tried.version or '(unknown version)'}, {ranks}, {each}")
-        ]
-        warning = cache_warning(shape, tried.nodes or hosts)
-        return [*lines, ("warning", warning)] if warning else lines
+        size, each = units.size(shape.bytes_per_rank), units.size(shape.transfer)
+        return f", {most}{size} per rank in I/Os of {each}{wall}"
+
+    def warnings(self, hosts: int, tried: Tried) -> list[str]:
+        """Return a warning if caches may serve reads."""
+        warning = cache_warning(shape_of(self.launch.options), tried.nodes or hosts)
+        return [warning] if warning else []
 
     def complete(self, result: MetadataResult, hosts: int, tried: Tried) -> list[tuple[str, str]]:
         """Add the ranks per node to the result, and the rank shift of reads that caches may serve:
@@ -179,31 +130,20 @@ def own_data_findings(result: MetadataResult) -> list[OperationFinding]:
     return [OperationFinding("own-client", {}, ("read",), 0, max(result.ranks_per_node, 1))]
 
 
-def stdout_explainer() -> Explainer:
-    """Return an explainer of messages on the ranks' stdout, including those of IOR."""
-    return Explainer(STDOUT, unknown, IN_PARTS)
-
-
 class IorReader(RanksReader):
     """Reads IOR's output, as passed on by mpiexec."""
 
     tool = "ior"
+    rules = RULES
     void_on_stderr = ("ior-bad-option",)
     output: IorOutput
 
-    def __init__(
-        self, step: Step, launch: MpiLaunch, ranks: int, nodes: Sequence[int] = ()
-    ) -> None:
-        output = IorOutput(step.index, launch.iterations, shape_of(launch.options).phases)
-        output.segments = shape_of(launch.options).segments
-        output.stonewall_s = shape_of(launch.options).stonewall_s
-        stderr = Explainer(STDERR, unknown, IN_PARTS)
-        super().__init__(step, launch, ranks, nodes, output, (stdout_explainer(), stderr))
-
-    def figures(self, exit_code: int | None) -> MetadataResult | None:
-        """Return the results; None if no phase has ended."""
-        operations = self.output.results()
-        return self.result_of(operations, exit_code) if operations else None
+    def new_output(self) -> IorOutput:
+        """Return the parser of IOR's output."""
+        shape = shape_of(self.launch.options)
+        output = IorOutput(self.step.index, self.launch.iterations, shape.phases)
+        output.segments, output.stonewall_s = shape.segments, shape.stonewall_s
+        return output
 
     def _missing(self) -> list[str]:
         """Return which parts of a complete run are missing, and which phases moved a wrong number
@@ -237,7 +177,3 @@ class IorReader(RanksReader):
             if known.moved_bytes is not None
             and abs(known.moved_bytes - wanted) > TENTH + MOVED * wanted
         ]
-
-
-class IorTrialReader(WithoutPhases, IorReader):
-    """Reads the output of a trial."""

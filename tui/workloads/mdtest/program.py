@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-
-from msgspec.structs import replace
+from typing import Self
 
 from tui.metrics import units
 from tui.model.event import MetadataResult
 from tui.model.operands import Clause, clause
 from tui.text.form import Text, worded_from
-from tui.workloads.base import LogLine, OperationFinding
+from tui.workloads.base import OperationFinding
 from tui.workloads.mdtest.output import (
     HONEST_SUMMARY,
     MULTIPLIES_STRIDE,
@@ -20,7 +19,7 @@ from tui.workloads.mdtest.output import (
     inodes_needed,
     trial_options,
 )
-from tui.workloads.mdtest.reader import MdtestReader, MdtestTrialReader
+from tui.workloads.mdtest.reader import MdtestReader
 from tui.workloads.mpi import StepProgram, Tried
 
 NEXT_CLIENT = "next-client"
@@ -173,17 +172,14 @@ def shift_warning(shift: Shift) -> str:
     return worded_from(TEXTS, _of_own_client(shift, own, stride=shift.stride))
 
 
-@dataclass(frozen=True, slots=True)
 class MdtestProgram(StepProgram):
-    """mdtest as the engine launches it. Implements `tui.workloads.mpi.MpiProgram`."""
+    """mdtest as the engine launches it."""
 
-    def trial(self) -> MdtestProgram:
+    title = "mdtest"
+
+    def trial(self) -> Self:
         """Return a launch with the profile's options, one rank per host, and one file per rank."""
-        options = trial_options(self.launch)
-        small = replace(
-            self.launch, ranks_per_host=1, items=1, iterations=1, stride="1", options=options
-        )
-        return MdtestProgram(self.step, small, is_trial=True)
+        return self.as_trial(items=1, iterations=1, stride="1", options=trial_options(self.launch))
 
     def words(self, directory: str, hosts: int, tried: Tried) -> list[str]:
         """Return mdtest's arguments."""
@@ -191,10 +187,9 @@ class MdtestProgram(StepProgram):
         stride = str(self.shift(hosts, tried).stride)
         return arguments(self.launch, stride, directory, by_rank=by_rank)
 
-    def reader(self, hosts: int, nodes: Sequence[int] = ()) -> MdtestReader:
-        """Return a reader of the output; the reader of a trial reports no phases."""
-        kind = MdtestTrialReader if self.is_trial else MdtestReader
-        return kind(self.step, self.launch, self.launch.ranks(hosts), nodes)
+    def kind(self) -> type[MdtestReader]:
+        """Return the class that reads mdtest's output."""
+        return MdtestReader
 
     def inodes(self, hosts: int) -> int:
         """Return the maximum number of inodes."""
@@ -210,20 +205,15 @@ class MdtestProgram(StepProgram):
             stride_for(self.launch.stride, tried.version, placement), tried.version, placement
         )
 
-    def intent(self, hosts: int, tried: Tried) -> list[LogLine]:
-        """Return the version found and the effect of its rank shift, and a warning if clients use
-        their own files.
-        """
+    def work(self, hosts: int, tried: Tried) -> str:
+        """Return the effect of this version's rank shift."""
         shift = self.shift(hosts, tried)
-        ranks = (
-            f"{units.plural(hosts, 'host')} x {units.plural(self.launch.ranks_per_host, 'rank')}"
-        )
-        text = (
-            f"mdtest {tried.version or '(unknown version)'}, {ranks}; -N {shift.stride}:"
-            f" {shift.text()}"
-        )
-        lines: list[LogLine] = [("info", text)]
-        return [*lines, ("warning", warning)] if (warning := shift_warning(shift)) else lines
+        return f"; -N {shift.stride}: {shift.text()}"
+
+    def warnings(self, hosts: int, tried: Tried) -> list[str]:
+        """Return a warning if clients use their own files."""
+        warning = shift_warning(self.shift(hosts, tried))
+        return [warning] if warning else []
 
     def complete(self, result: MetadataResult, hosts: int, tried: Tried) -> list[tuple[str, str]]:
         """Add the ranks per node and the rank shift to the result; the shift as printed by mdtest,

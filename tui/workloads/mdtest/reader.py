@@ -11,7 +11,6 @@ from itertools import islice
 from pathlib import PurePath
 
 from tui.model.event import HostResult, MetadataResult
-from tui.model.plan import MpiLaunch, Step
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import ImportedOutput
 from tui.workloads.command_line import load_options, options
@@ -25,18 +24,16 @@ from tui.workloads.mdtest.output import (
     item_phases,
 )
 from tui.workloads.messages import (
-    HARMLESS,
-    IN_PARTS,
-    MPI,
-    MUTTERED,
-    NOT_WRITABLE,
-    SSH,
+    HELP,
     Explainer,
+    explainer,
+    rejected_option,
     rule,
+    rules_of_program,
     silent,
-    unknown,
+    warnings,
 )
-from tui.workloads.mpi import RANK_PREFIX, RanksReader, WithoutPhases
+from tui.workloads.mpi import RANK_PREFIX, RanksReader
 from tui.workloads.reading import MOST_CONTRADICTIONS, clean, numbered
 
 _HARMLESS = silent(
@@ -45,71 +42,26 @@ _HARMLESS = silent(
 _TABLE = silent(
     r"^(-- (started|finished)|mdtest-\S+ was|Command line|\d+ tasks, |SUMMARY|Nodemap|  "
     r" |[a-z_]+(\(s\))? *:)",
-    # the help that follows a wrong option
-    r"^(Synopsis|Flags|Optional arguments|Module \w+|  -\w| +--?[\w.-]+[ =])",
+    HELP,
 )
-_BAD_OPTION = rule(
-    r"(Error invalid argument:|invalid option --) (?P<what>.*)",
-    "error",
-    "mdtest rejects {what}: check the profile's options against this version of mdtest",
-    "mdtest-bad-option",
-)
-_FILE_SYSTEM = (
-    rule(
-        r"No space left on device",
-        "error",
-        "no space or no inodes left on the file system under test: {line}",
-        "no-space",
+RULES = rules_of_program(
+    (
+        _HARMLESS,
+        rejected_option("mdtest", "mdtest-bad-option"),
+        rule(r"File exists", "error", "leftovers of an earlier run: {line}", "mdtest-leftovers"),
     ),
-    *NOT_WRITABLE,
-    rule(r"File exists", "error", "leftovers of an earlier run: {line}", "mdtest-leftovers"),
-)
-STDOUT = (
-    _HARMLESS,
-    HARMLESS,
-    _BAD_OPTION,
-    *_FILE_SYSTEM,
-    rule(
-        r"^(ior )?WARNING: (?P<what>.*(use realpath|gpfs_fcntl|BeeGFS|Lustre|statfs|stonewall"
-        r" status file).*)",
-        "warning",
-        "mdtest warns: {what}",
-    ),
-    rule(
-        r"^(ior )?WARNING: (?P<what>.*)",
-        "error",
-        "mdtest warns: {what}; its rates include failed operations, so they are invalid",
+    warnings(
+        "mdtest",
         "mdtest-warnings",
+        r"use realpath|gpfs_fcntl|BeeGFS|Lustre|statfs|stonewall status file",
+        "its rates include failed operations, so they are invalid",
     ),
-    *MPI,
-    rule(r"FAILED in |\bERROR\b|unable to |assert", "error", "mdtest: {line}", "mdtest-error"),
-    _TABLE,
+    (
+        rule(r"FAILED in |\bERROR\b|unable to |assert", "error", "mdtest: {line}", "mdtest-error"),
+        _TABLE,
+    ),
+    (rule(r"FAILED in |\bERROR\b|assert|mdtest", "error", "{line}", "mdtest-error"),),
 )
-STDERR = (
-    _HARMLESS,
-    HARMLESS,
-    *SSH,
-    _BAD_OPTION,
-    *_FILE_SYSTEM,
-    *MPI,
-    rule(r"FAILED in |\bERROR\b|assert|mdtest", "error", "{line}", "mdtest-error"),
-    MUTTERED,
-)
-
-
-def stdout_explainer() -> Explainer:
-    """Return an explainer of messages on the ranks' stdout, including those of mdtest."""
-    return Explainer(STDOUT, unknown, IN_PARTS)
-
-
-def stderr_explainer() -> Explainer:
-    """Return an explainer of messages on stderr, from MPI, its libraries and mdtest.
-
-    If the run succeeds, they are ignored, except those of `RanksReader.void_on_stderr`.
-    """
-    return Explainer(STDERR, unknown, IN_PARTS)
-
-
 NODEMAP_CHARACTERS = 200  # of the map of ranks to the first node
 
 
@@ -117,23 +69,20 @@ class MdtestReader(RanksReader):
     """Reads mdtest's output, as passed on by mpiexec."""
 
     tool = "mdtest"
+    rules = RULES
     void_on_stderr = ("mdtest-bad-option",)
     output: MdtestOutput
 
-    def __init__(
-        self, step: Step, launch: MpiLaunch, ranks: int, nodes: Sequence[int] = ()
-    ) -> None:
-        output = MdtestOutput(step.index, launch.iterations, item_phases(launch.options))
-        super().__init__(
-            step, launch, ranks, nodes, output, (stdout_explainer(), stderr_explainer())
-        )
+    def new_output(self) -> MdtestOutput:
+        """Return the parser of mdtest's output."""
+        phases = item_phases(self.launch.options)
+        return MdtestOutput(self.step.index, self.launch.iterations, phases)
 
     def figures(self, exit_code: int | None) -> MetadataResult | None:
         """Return the results; None until an operation of all ranks has ended."""
-        if not (operations := self.output.results()):
-            return None
-        result = self.result_of(operations, exit_code)
-        result.shift, result.nodemap = self.output.shift, shortened(self.output.nodemap)
+        result = super().figures(exit_code)
+        if result is not None:
+            result.shift, result.nodemap = self.output.shift, shortened(self.output.nodemap)
         return result
 
     def _missing(self) -> list[str]:
@@ -155,10 +104,6 @@ class MdtestReader(RanksReader):
                 f"mdtest worked on {output.items} files, expected {self.ranks * self.launch.items}"
             )
         return missing
-
-
-class MdtestTrialReader(WithoutPhases, MdtestReader):
-    """Reads the output of a trial."""
 
 
 def shortened(nodemap: str) -> str:
@@ -187,7 +132,7 @@ class KeptMdtest:
 
     command: str = ""
     output: MdtestOutput = field(default_factory=MdtestOutput)
-    explainer: Explainer = field(default_factory=stdout_explainer)
+    explainer: Explainer = field(default_factory=lambda: explainer(RULES[0]))
     numbers: dict[str, int] = field(default_factory=dict)
     given: Mapping[str, str] = field(default_factory=dict)  # options of one letter
     details: RankFigures = field(default_factory=RankFigures)
