@@ -1,5 +1,5 @@
-"""Plan an MPI program: check the profile keys that all MPI programs share, and describe the
-launch.
+"""Plan an MPI program: check the profile keys that all MPI programs share, build the step, describe
+the launch. Pure.
 """
 
 from __future__ import annotations
@@ -7,19 +7,114 @@ from __future__ import annotations
 import ipaddress
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tui.metrics import units
 from tui.model.plan import HostTask, MpiLaunch, Step
-from tui.model.problem import Problem
-from tui.model.profile import ParamValue, Profile, expand
+from tui.model.problem import Problem, UsageError
+from tui.model.profile import (
+    WORDS_FALSE,
+    WORDS_TRUE,
+    ParamValue,
+    Profile,
+    expand,
+    scalar_text,
+)
+from tui.model.quantities import parse_duration
 
 if TYPE_CHECKING:
+    from tui.model.address import HostAddress
     from tui.workloads.mpi_body import MpiBody
 
 OWN_DIRECTORY = "benchtui-RUN"  # what stands in a plan for the run's own directory
 MOST_RANKS = 4096  # on one host
 COUNTS = {"ranks_per_host": MOST_RANKS, "iterations": 10**4}
+LONGEST_S = 86400
+SHARED = ("directory", "ranks_per_host", "program", "addresses")  # keys with one text
+
+
+@dataclass(frozen=True, slots=True)
+class MpiPlan:
+    """How a program is planned.
+
+    `resolve` returns the launch of a section of a profile by tag, section and values of parameters;
+    it raises UsageError with all problems at once. The others return, for a launch: phases in
+    order; the program's arguments in a directory; bytes written by each rank, None if unknown;
+    lines about the work on some number of hosts, and those about what it means.
+    """
+
+    resolve: Callable[[str, Any, Mapping[str, str]], MpiLaunch]
+    phases: Callable[[MpiLaunch], Sequence[str]]
+    arguments: Callable[[MpiLaunch, str], Sequence[str]]
+    bytes_per_rank: Callable[[MpiLaunch], int | None]
+    work: Callable[[MpiLaunch, int], Iterable[str]]
+    notes: Callable[[MpiLaunch, int], Iterable[str]]
+
+    def step(
+        self,
+        profile: Profile,
+        params: Mapping[str, ParamValue],
+        hosts: Sequence[HostAddress],
+        seeds: Mapping[str, int],
+        title: str,
+    ) -> Step:
+        """Return the step of a profile on these hosts; if it moves data, each rank has one I/O in
+        flight. Raises UsageError.
+        """
+        values = {name: scalar_text(value) for name, value in params.items()}
+        launch = self.resolve(profile.profile, profile.body, values)
+        text = "\n".join((f"[{profile.tool}]", *self._lines(launch, len(hosts), title))) + "\n"
+        own = posixpath.join(launch.directory, OWN_DIRECTORY)
+        argv = [launch.program, *self.arguments(launch, own)]
+        each = self.bytes_per_rank(launch)
+        tasks = [
+            HostTask(
+                host=host.name,
+                randseed=seeds[host.name],
+                job_file=text,
+                argv=argv,
+                writes_bytes=None if each is None else launch.ranks_per_host * each,
+                required_dir=launch.directory,
+            )
+            for host in hosts
+        ]
+        return Step(
+            index=0,
+            name=profile.profile,
+            tool=profile.tool,
+            params=dict(params),
+            tasks=tasks,
+            runtime_s=None,
+            directions=list(self.phases(launch)),
+            in_flight=launch.ranks(len(tasks)) if launch.bytes_per_op else None,
+            mpi=launch,
+        )
+
+    def _lines(self, launch: MpiLaunch, hosts: int, title: str) -> Iterator[str]:
+        """Yield the launch as lines of name=value, in place of a job file."""
+        ranks = launch.ranks(hosts)
+        yield f"ranks={units.plural(hosts, 'host')} x {launch.ranks_per_host} = {ranks}"
+        yield from self.work(launch, hosts)
+        yield f"phases={', '.join(self.phases(launch))}"
+        yield f"launcher={launcher_text(launch, title)}"
+        yield f"addresses={launch.addresses}"
+        yield from self.notes(launch, hosts)
+
+
+def texts_of(spec: MpiBody, names: Iterable[str], values: Mapping[str, str]) -> dict[str, str]:
+    """Return the shared keys of a section and these keys, with parameters filled in."""
+    return {
+        name: expand(getattr(spec, name), values).strip()
+        for name in dict.fromkeys((*SHARED, *names))
+    }
+
+
+def refuse(tag: str, tool: str, problems: Iterable[str]) -> None:
+    """Raise UsageError for problems of keys in a profile, if there are any."""
+    if found := [Problem(f"{tag}: {tool}.{problem}") for problem in problems]:
+        raise UsageError(found)
 
 
 def launch_of(
@@ -32,6 +127,7 @@ def launch_of(
     return MpiLaunch(
         directory=posixpath.normpath(texts["directory"]),
         ranks_per_host=int(texts["ranks_per_host"]),
+        iterations=int(texts.get("iterations", 1)),
         program=texts["program"],
         family=spec.mpi,
         launcher=spec.launcher,
@@ -41,49 +137,50 @@ def launch_of(
     )
 
 
-def step_of(
-    profile: Profile,
-    params: Mapping[str, ParamValue],
-    launch: MpiLaunch,
-    tasks: Sequence[HostTask],
-    phases: Sequence[str],
-) -> Step:
-    """Return the step of a profile; if it moves data, each rank has one I/O in flight."""
-    return Step(
-        index=0,
-        name=profile.profile,
-        tool=profile.tool,
-        params=dict(params),
-        tasks=list(tasks),
-        runtime_s=None,
-        directions=list(phases),
-        in_flight=launch.ranks(len(tasks)) if launch.bytes_per_op else None,
-        mpi=launch,
-    )
-
-
 def launch_problems(
-    tag: str, tool: str, texts: Mapping[str, str], counts: Mapping[str, int] = COUNTS
-) -> Iterator[Problem]:
+    tool: str, texts: Mapping[str, str], counts: Mapping[str, int] = COUNTS
+) -> Iterator[str]:
     """Yield problems of keys that all MPI programs share.
 
     `counts`: maximum of each integer key.
     """
     for name, most in counts.items():
         if not re.fullmatch(r"\d{1,10}", texts[name]) or not 1 <= int(texts[name]) <= most:
-            yield Problem(
-                f"{tag}: {tool}.{name}: '{texts[name]}' is not a whole number from 1 to {most}"
-            )
+            yield f"{name}: '{texts[name]}' is not a whole number from 1 to {most}"
     if not texts["directory"].startswith("/") or "@" in texts["directory"]:
         why = f"expected an absolute path without @, which separates paths in {tool}"
-        yield Problem(f"{tag}: {tool}.directory: '{texts['directory']}': {why}")
+        yield f"directory: '{texts['directory']}': {why}"
     if not addresses_fit(texts["addresses"]):
         allowed = "auto, a network such as 10.0.0.0/24, or h1=10.0.0.1,h2=10.0.0.2"
-        yield Problem(f"{tag}: {tool}.addresses: '{texts['addresses']}' is not one of: {allowed}")
+        yield f"addresses: '{texts['addresses']}' is not one of: {allowed}"
     if not re.fullmatch(r"[A-Za-z0-9._/+-]+", texts["program"]):
-        yield Problem(
-            f"{tag}: {tool}.program: '{texts['program']}' is not a program name or path of letters,"
-            " digits and . _ / + -"
+        yield (
+            f"program: '{texts['program']}' is not a program name or path of letters, digits and"
+            " . _ / + -"
+        )
+
+
+def flag_problems(texts: Mapping[str, str], names: Iterable[str]) -> Iterator[str]:
+    """Yield keys that are neither true nor false."""
+    for name in names:
+        if texts[name].lower() not in (*WORDS_TRUE, *WORDS_FALSE):
+            yield f"{name}: '{texts[name]}' is neither true nor false"
+
+
+def whole_seconds(text: str) -> int:
+    """Return whole seconds, from 60, 60.0 or 60s; -1 if not a whole number from 0 to LONGEST_S."""
+    try:
+        seconds = parse_duration(text)
+    except ValueError:
+        return -1
+    return int(seconds) if seconds.is_integer() and 0 <= seconds <= LONGEST_S else -1
+
+
+def seconds_problem(texts: Mapping[str, str], name: str, least: int) -> Iterator[str]:
+    """Yield a problem if a key is not a whole number of seconds from `least` to LONGEST_S."""
+    if whole_seconds(texts[name]) < least:
+        yield (
+            f"{name}: '{texts[name]}' is not a whole number of seconds from {least} to {LONGEST_S}"
         )
 
 

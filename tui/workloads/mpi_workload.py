@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Literal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from tui.model.problem import UsageError
 from tui.workloads.base import ExecutorName, LatencyKind, Reader, Workload
 
 if TYPE_CHECKING:
+    from tui.model.address import HostAddress
     from tui.model.event import PhaseName
     from tui.model.plan import Step
     from tui.model.problem import Problem
-    from tui.model.profile import Profile
+    from tui.model.profile import ParamValue, Profile
     from tui.model.yaml_text import YamlDocument
-
-
-MPI_ADVICE = {"mpi-address": "set it with the parameter addresses (--set addresses=...)"}
+    from tui.workloads.mpi import StepProgram
+    from tui.workloads.mpi_plan import MpiPlan
 
 
 class MpiWorkload(Workload):
-    """One MPI program on all hosts, called `title` in messages.
+    """One MPI program on all hosts, called `title` in messages; `source` says where to get it.
 
-    The program creates and removes its own files.
+    The program creates and removes its own files. `smallest`: fields of its smallest launch.
     """
 
-    title: str
+    title: ClassVar[str]
+    source: ClassVar[str]
+    smallest: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     job_file = "job.fio"
     executor: ExecutorName = "mpi"
     reports: Literal["samples", "operations"] = "operations"
+    advice_by_code: Mapping[str, str] = MappingProxyType(
+        {"mpi-address": "set it with the parameter addresses (--set addresses=...)"}
+    )
     within_a_run = "use its iterations instead"
 
     def problems(
@@ -47,6 +54,46 @@ class MpiWorkload(Workload):
         if not isinstance(profile.repeat, int):
             message = f"{title} requires a fixed number of repetitions; {self.within_a_run}"
             yield document.problem(("repeat", "until"), message, key=True)
+
+    def plan(self) -> MpiPlan:
+        """Return how the program is planned."""
+        raise NotImplementedError
+
+    def kind(self) -> type[StepProgram]:
+        """Return the class of the program that a step launches."""
+        raise NotImplementedError
+
+    def build_steps(
+        self,
+        profile: Profile,
+        params: Mapping[str, ParamValue],
+        hosts: list[HostAddress],
+        seeds: Mapping[str, int],
+    ) -> list[Step]:
+        """Return the step of a profile. Raises UsageError."""
+        if not isinstance(profile.body, self.body()):
+            raise UsageError(f"{profile.profile} has no {self.name}: section")
+        return [self.plan().step(profile, params, hosts, seeds, self.title)]
+
+    def program(self, step: Step) -> StepProgram:
+        """Return the program that a step launches."""
+        assert step.mpi is not None
+        return self.kind()(step, step.mpi)
+
+    def simplest(self) -> StepProgram:
+        """Return the smallest launch, with one rank per host."""
+        from tui.model.plan import MpiLaunch, Step
+
+        fields = {"items": 1, "iterations": 1, "program": self.name, **self.smallest}
+        launch = MpiLaunch("/tmp", 1, **fields)
+        return self.program(Step(0, self.name, self.name, {}, [], None, mpi=launch))
+
+    def advice(self, code: str) -> str:
+        """Return where to get a missing program, or how to set addresses; empty for other codes."""
+        if code == f"{self.name}-missing":
+            where = "give its path in the parameter program (--set program=PATH)"
+            return f"{self.source}; {where}"
+        return super().advice(code)
 
     def reader(self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind) -> Reader:
         """Return a reader for mpiexec on the first host, for a proxy on the other hosts."""

@@ -77,7 +77,7 @@ def test_one_client_is_warned_of_its_own_cache(tmp_path: Path) -> None:
         (
             "",
             {"stonewall": "86401"},
-            "ior.stonewall: '86401' is not a whole number of seconds up to 86400",
+            "ior.stonewall: '86401' is not a whole number of seconds from 0 to 86400",
         ),
         ("options: [--posix.odirect]", {}, "set it with direct"),
         ("", {"ranks": "5000"}, "ior.ranks_per_host: '5000' is not a whole number from 1 to 4096"),

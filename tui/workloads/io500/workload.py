@@ -7,29 +7,21 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tui.workloads.base import ImportedOutput, KeptFile, KeptRun
-from tui.workloads.mpi_workload import MPI_ADVICE, MpiWorkload
+from tui.workloads.mpi_workload import MpiWorkload
 
 if TYPE_CHECKING:
-    from tui.model.address import HostAddress
-    from tui.model.plan import Step
-    from tui.model.profile import ParamValue, Profile
     from tui.workloads.io500.body import Io500
     from tui.workloads.io500.program import Io500Program
-
-ADVICE = {
-    "io500-missing": (
-        "build it from github.com/IO500/io500; give its path in the parameter program (--set"
-        " program=PATH)"
-    ),
-}
+    from tui.workloads.mpi_plan import MpiPlan
 
 
 class Io500Workload(MpiWorkload):
     """IO500, one program on all hosts."""
 
     name = "io500"
-    advice_by_code = MPI_ADVICE | ADVICE
     title = "IO500"
+    source = "build it from github.com/IO500/io500"
+    smallest = MappingProxyType({"items": 0, "options": ("debug.stonewall-time=1",)})
     within_a_run = "each phase runs once per run"
 
     stand_in = MappingProxyType({"directory": "/", "ranks_per_host": 1})
@@ -40,33 +32,17 @@ class Io500Workload(MpiWorkload):
 
         return Io500
 
-    def build_steps(
-        self,
-        profile: Profile,
-        params: Mapping[str, ParamValue],
-        hosts: list[HostAddress],
-        seeds: Mapping[str, int],
-    ) -> list[Step]:
-        """Return the step of an IO500 profile. Raises UsageError."""
-        from tui.workloads.io500.plan import build_steps
+    def plan(self) -> MpiPlan:
+        """Return how IO500 is planned."""
+        from tui.workloads.io500.plan import PLAN
 
-        return build_steps(profile, params, hosts, seeds)
+        return PLAN
 
-    def program(self, step: Step) -> Io500Program:
-        """Return the program that a step launches."""
+    def kind(self) -> type[Io500Program]:
+        """Return the class of the program that a step launches."""
         from tui.workloads.io500.program import Io500Program
 
-        assert step.mpi is not None
-        return Io500Program(step, step.mpi)
-
-    def simplest(self) -> Io500Program:
-        """Return a launch with one rank per host."""
-        from tui.model.plan import MpiLaunch, Step
-        from tui.workloads.io500.program import Io500Program
-
-        options = ("debug.stonewall-time=1",)
-        launch = MpiLaunch("/tmp", 1, 0, 1, options=options, program=self.name)
-        return Io500Program(Step(0, self.name, self.name, {}, [], None, mpi=launch), launch)
+        return Io500Program
 
     def meaning(self, version: str, *, from_iterations: bool) -> str:
         """Return what IO500's figures mean."""

@@ -9,27 +9,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from tui.metrics import units
-from tui.model.address import HostAddress
-from tui.model.plan import HostTask, MpiLaunch, Step
-from tui.model.problem import Problem, UsageError
-from tui.model.profile import (
-    WORDS_FALSE,
-    WORDS_TRUE,
-    ParamValue,
-    Profile,
-    expand,
-    scalar_text,
-)
-from tui.model.quantities import parse_duration, parse_size
+from tui.model.plan import MpiLaunch
+from tui.model.profile import WORDS_TRUE, expand
+from tui.model.quantities import parse_size
 from tui.workloads.ior.body import Ior
 from tui.workloads.ior.output import PHASES
 from tui.workloads.mpi_plan import (
     COUNTS,
-    OWN_DIRECTORY,
+    MpiPlan,
+    flag_problems,
     launch_of,
     launch_problems,
-    launcher_text,
-    step_of,
+    refuse,
+    seconds_problem,
+    texts_of,
+    whole_seconds,
 )
 
 APIS = ("POSIX", "MPIIO", "MMAP")
@@ -43,12 +37,7 @@ FLAGS = {  # key of a profile and IOR's option for it, in the order of a command
     "direct": "--posix.odirect",
 }
 
-TEXTS = (
-    "directory", "ranks_per_host", "transfer", "block", "segments", "iterations", "phases", "api",
-    "program",
-    "addresses", "stonewall",
-)  # fmt: skip
-LONGEST_S = 86400
+TEXTS = ("transfer", "block", "segments", "iterations", "phases", "api", "stonewall")
 WEAR_OUT = "-O stoneWallingWearOut=1"
 # a line for each rank behind the row of its access
 RANKS_CSV = "-O saveRankPerformanceDetailsCSV=/dev/stdout"
@@ -90,31 +79,14 @@ def shape_of(options: Sequence[str]) -> IorShape:
     )
 
 
-def build_steps(
-    profile: Profile,
-    params: Mapping[str, ParamValue],
-    hosts: Sequence[HostAddress],
-    seeds: Mapping[str, int],
-) -> list[Step]:
-    """Return the step of an IOR profile on these hosts. Raises UsageError."""
-    if not isinstance(profile.body, Ior):
-        raise UsageError(f"{profile.profile} has no ior: section")
-    launch = resolve(profile.profile, profile.body, params)
-    text = launch_text(launch, len(hosts))
-    tasks = [_task(launch, host.name, seeds[host.name], text) for host in hosts]
-    return [step_of(profile, params, launch, tasks, shape_of(launch.options).phases)]
-
-
-def resolve(tag: str, spec: Ior, params: Mapping[str, ParamValue]) -> MpiLaunch:
+def resolve(tag: str, spec: Ior, values: Mapping[str, str]) -> MpiLaunch:
     """Return the launch with all parameters resolved.
 
     Raises UsageError with all problems at once.
     """
-    values = {name: scalar_text(value) for name, value in params.items()}
-    texts = {name: expand(getattr(spec, name), values).strip() for name in (*TEXTS, *FLAGS)}
+    texts = texts_of(spec, (*TEXTS, *FLAGS), values)
     more = tuple(expand(option, values) for option in spec.options)
-    if found := [*_problems(tag, texts, more)]:
-        raise UsageError(found)
+    refuse(tag, "ior", _problems(texts, more))
     transfer, block = parse_size(texts["transfer"]), parse_size(texts["block"])
     flags = [
         option
@@ -123,29 +95,17 @@ def resolve(tag: str, spec: Ior, params: Mapping[str, ParamValue]) -> MpiLaunch:
     ]
     phases = ["-w", "-r"] if "read" in texts["phases"] else ["-w"]
     sizes = [f"-t {transfer}", f"-b {block}", f"-s {texts['segments']}"]
-    seconds = _whole_seconds(texts["stonewall"])
+    seconds = whole_seconds(texts["stonewall"])
     wall = [f"-D {seconds}", WEAR_OUT] if seconds else []
     return launch_of(
         spec,
         texts,
         values,
         items=0 if wall else block // transfer * int(texts["segments"]),
-        iterations=int(texts["iterations"]),
         stride="",
         options=(f"-a {texts['api'].upper()}", *sizes, *phases, *flags, *wall, *more),
         bytes_per_op=transfer,
     )
-
-
-def _whole_seconds(text: str) -> int | None:
-    """Return whole seconds for IOR, from 60, 60.0 or 60s; None if not a whole number from 0 to
-    LONGEST_S.
-    """
-    try:
-        seconds = parse_duration(text)
-    except ValueError:
-        return None
-    return int(seconds) if seconds.is_integer() and 0 <= seconds <= LONGEST_S else None
 
 
 def _acts(name: str, texts: Mapping[str, str]) -> bool:
@@ -153,22 +113,16 @@ def _acts(name: str, texts: Mapping[str, str]) -> bool:
     return name != "reorder" or "read" in texts["phases"]
 
 
-def _problems(tag: str, texts: Mapping[str, str], options: Sequence[str]) -> Iterator[Problem]:
-    yield from launch_problems(tag, "ior", texts, COUNTS | {"segments": 10**9})
+def _problems(texts: Mapping[str, str], options: Sequence[str]) -> Iterator[str]:
+    yield from launch_problems("ior", texts, COUNTS | {"segments": 10**9})
     if texts["phases"].replace(" ", "") not in ("write", "write,read"):
-        yield Problem(f"{tag}: ior.phases: '{texts['phases']}' is neither 'write' nor 'write,read'")
+        yield f"phases: '{texts['phases']}' is neither 'write' nor 'write,read'"
     if texts["api"].upper() not in APIS:
-        yield Problem(f"{tag}: ior.api: '{texts['api']}' is not one of: {', '.join(APIS)}")
-    for name in FLAGS:
-        if texts[name].lower() not in (*WORDS_TRUE, *WORDS_FALSE):
-            yield Problem(f"{tag}: ior.{name}: '{texts[name]}' is neither true nor false")
-    if _whole_seconds(texts["stonewall"]) is None:
-        yield Problem(
-            f"{tag}: ior.stonewall: '{texts['stonewall']}' is not a whole number of seconds up"
-            f" to {LONGEST_S}"
-        )
-    yield from (Problem(f"{tag}: ior.{text}") for text in _size_problems(texts))
-    yield from (Problem(f"{tag}: ior.{text}") for text in _joint_problems(texts, options))
+        yield f"api: '{texts['api']}' is not one of: {', '.join(APIS)}"
+    yield from flag_problems(texts, FLAGS)
+    yield from seconds_problem(texts, "stonewall", 0)
+    yield from _size_problems(texts)
+    yield from _joint_problems(texts, options)
 
 
 def _size_problems(texts: Mapping[str, str]) -> Iterator[str]:
@@ -207,18 +161,6 @@ def _joint_problems(texts: Mapping[str, str], options: Sequence[str]) -> Iterato
         yield "options: -Z cannot be used with reorder (-C)"
 
 
-def _task(launch: MpiLaunch, host: str, seed: int, text: str) -> HostTask:
-    own = posixpath.join(launch.directory, OWN_DIRECTORY)
-    return HostTask(
-        host=host,
-        randseed=seed,
-        job_file=text,
-        argv=[launch.program, *arguments(launch, own, by_rank=True)],
-        writes_bytes=launch.ranks_per_host * shape_of(launch.options).bytes_per_rank,
-        required_dir=launch.directory,
-    )
-
-
 def arguments(launch: MpiLaunch, directory: str, *, by_rank: bool) -> list[str]:
     """Return IOR's arguments for a run in `directory`.
 
@@ -242,34 +184,28 @@ def files_needed(launch: MpiLaunch, hosts: int) -> int:
     return (1 if shape_of(launch.options).shared else launch.ranks(hosts)) + 2
 
 
-def launch_text(launch: MpiLaunch, hosts: int) -> str:
-    """Return the launch as lines of name=value, in place of fio's job file."""
+def _work(launch: MpiLaunch, hosts: int) -> Iterator[str]:
     ranks, shape = launch.ranks(hosts), shape_of(launch.options)
     each = f"{shape.segments} x {units.size(shape.block)}"
     most = f"what {shape.stonewall_s} s allow, at most " if shape.stonewall_s else ""
     files = "1, shared by all ranks" if shape.shared else f"{ranks}, one per rank"
-    lines = [
-        "[ior]",
-        f"ranks={units.plural(hosts, 'host')} x {launch.ranks_per_host} = {ranks}",
-        (
-            f"bytes={most}{ranks} ranks x {each} = {units.size(ranks * shape.bytes_per_rank)} in"
-            " each phase"
-        ),
-        (
-            f"ios={launch.items or 'as many as possible'} of {units.size(shape.transfer)} per"
-            " rank per phase"
-        ),
-        (
-            f"files={files}; data* in the run's own directory, removed by IOR after each of"
-            f" {launch.iterations} iterations"
-        ),
-        f"phases={', '.join(shape.phases)}",
-        f"launcher={launcher_text(launch, 'IOR')}",
-        f"addresses={launch.addresses}",
-    ]
-    if warning := cache_warning(shape, hosts):
-        lines.append(f"; {warning}")
-    return "\n".join(lines) + "\n"
+    yield (
+        f"bytes={most}{ranks} ranks x {each} = {units.size(ranks * shape.bytes_per_rank)} in each"
+        " phase"
+    )
+    yield (
+        f"ios={launch.items or 'as many as possible'} of {units.size(shape.transfer)} per rank per"
+        " phase"
+    )
+    yield (
+        f"files={files}; data* in the run's own directory, removed by IOR after each of"
+        f" {launch.iterations} iterations"
+    )
+
+
+def _notes(launch: MpiLaunch, hosts: int) -> Iterator[str]:
+    if warning := cache_warning(shape_of(launch.options), hosts):
+        yield f"; {warning}"
 
 
 def cache_warning(shape: IorShape, nodes: int) -> str:
@@ -285,3 +221,13 @@ def cache_warning(shape: IorShape, nodes: int) -> str:
         if shape.reorder
         else "without reorder each rank reads its own data, which the client's cache may serve"
     )
+
+
+PLAN = MpiPlan(
+    resolve=resolve,
+    phases=lambda launch: shape_of(launch.options).phases,
+    arguments=lambda launch, directory: arguments(launch, directory, by_rank=True),
+    bytes_per_rank=lambda launch: shape_of(launch.options).bytes_per_rank,
+    work=_work,
+    notes=_notes,
+)

@@ -7,32 +7,26 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tui.workloads.base import FromTerms, ImportedOutput, OperationFinding
-from tui.workloads.mpi_workload import MPI_ADVICE, MpiWorkload
+from tui.workloads.mpi_workload import MpiWorkload
 
 if TYPE_CHECKING:
-    from tui.model.address import HostAddress
     from tui.model.event import MetadataResult
     from tui.model.operands import Clause
-    from tui.model.plan import Step
-    from tui.model.profile import ParamValue, Profile
     from tui.text.form import Text
     from tui.workloads.ior.body import Ior
     from tui.workloads.ior.program import IorProgram
-
-ADVICE = {
-    "ior-missing": (
-        "build it from github.com/hpc/ior; give its path in the parameter program (--set"
-        " program=PATH)"
-    ),
-}
+    from tui.workloads.mpi_plan import MpiPlan
 
 
 class IorWorkload(MpiWorkload):
     """IOR, one program on all hosts."""
 
     name = "ior"
-    advice_by_code = MPI_ADVICE | ADVICE
     title = "IOR"
+    source = "build it from github.com/hpc/ior"
+    smallest = MappingProxyType(
+        {"options": ("-a POSIX", "-t 4096", "-b 4096", "-s 1", "-w", "-F"), "bytes_per_op": 4096}
+    )
     # ior.c, ReduceIterResults
     latency_meaning = "mean over the I/Os of a rank, minimum over the ranks"
 
@@ -46,33 +40,17 @@ class IorWorkload(MpiWorkload):
 
         return Ior
 
-    def build_steps(
-        self,
-        profile: Profile,
-        params: Mapping[str, ParamValue],
-        hosts: list[HostAddress],
-        seeds: Mapping[str, int],
-    ) -> list[Step]:
-        """Return the step of an IOR profile. Raises UsageError."""
-        from tui.workloads.ior.plan import build_steps
+    def plan(self) -> MpiPlan:
+        """Return how IOR is planned."""
+        from tui.workloads.ior.plan import PLAN
 
-        return build_steps(profile, params, hosts, seeds)
+        return PLAN
 
-    def program(self, step: Step) -> IorProgram:
-        """Return the program that a step launches."""
+    def kind(self) -> type[IorProgram]:
+        """Return the class of the program that a step launches."""
         from tui.workloads.ior.program import IorProgram
 
-        assert step.mpi is not None
-        return IorProgram(step, step.mpi)
-
-    def simplest(self) -> IorProgram:
-        """Return a launch with one rank per host that writes one I/O."""
-        from tui.model.plan import MpiLaunch, Step
-        from tui.workloads.ior.program import IorProgram
-
-        options = ("-a POSIX", "-t 4096", "-b 4096", "-s 1", "-w", "-F")
-        launch = MpiLaunch("/tmp", 1, 1, 1, options=options, program=self.name, bytes_per_op=4096)
-        return IorProgram(Step(0, self.name, self.name, {}, [], None, mpi=launch), launch)
+        return IorProgram
 
     def meaning(self, version: str, *, from_iterations: bool) -> str:
         """Return the meaning of max and min, the same in all versions: first open to last close

@@ -7,33 +7,23 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from tui.workloads.base import FromTerms, ImportedOutput, OperationFinding
-from tui.workloads.mpi_workload import MPI_ADVICE, MpiWorkload
+from tui.workloads.mpi_workload import MpiWorkload
 
 if TYPE_CHECKING:
-    from tui.model.address import HostAddress
     from tui.model.event import MetadataResult
     from tui.model.operands import Clause
-    from tui.model.plan import Step
-    from tui.model.profile import ParamValue, Profile
     from tui.text.form import Text
     from tui.workloads.mdtest.body import Mdtest
     from tui.workloads.mdtest.program import MdtestProgram
-
-MINIMUM_VERSION = (1, 9)
-ADVICE = {
-    "mdtest-missing": (
-        "it is part of IOR (github.com/hpc/ior); give its path in the parameter program"
-        " (--set program=PATH)"
-    ),
-}
+    from tui.workloads.mpi_plan import MpiPlan
 
 
 class MdtestWorkload(MpiWorkload):
     """mdtest, one program on all hosts."""
 
     name = "mdtest"
-    advice_by_code = MPI_ADVICE | ADVICE
     title = "mdtest"
+    source = "it is part of IOR (github.com/hpc/ior)"
     iterations_of: Literal["rank 0", "all ranks"] = "rank 0"
 
     stand_in = MappingProxyType({"directory": "/", "ranks_per_host": 1, "items": 1})
@@ -44,32 +34,17 @@ class MdtestWorkload(MpiWorkload):
 
         return Mdtest
 
-    def build_steps(
-        self,
-        profile: Profile,
-        params: Mapping[str, ParamValue],
-        hosts: list[HostAddress],
-        seeds: Mapping[str, int],
-    ) -> list[Step]:
-        """Return the step of an mdtest profile. Raises UsageError."""
-        from tui.workloads.mdtest.plan import build_steps
+    def plan(self) -> MpiPlan:
+        """Return how mdtest is planned."""
+        from tui.workloads.mdtest.plan import PLAN
 
-        return build_steps(profile, params, hosts, seeds)
+        return PLAN
 
-    def program(self, step: Step) -> MdtestProgram:
-        """Return the program that a step launches."""
+    def kind(self) -> type[MdtestProgram]:
+        """Return the class of the program that a step launches."""
         from tui.workloads.mdtest.program import MdtestProgram
 
-        assert step.mpi is not None
-        return MdtestProgram(step, step.mpi)
-
-    def simplest(self) -> MdtestProgram:
-        """Return a launch with one rank per host and one file per rank."""
-        from tui.model.plan import MpiLaunch, Step
-        from tui.workloads.mdtest.program import MdtestProgram
-
-        launch = MpiLaunch("/tmp", ranks_per_host=1, items=1, iterations=1)
-        return MdtestProgram(Step(0, self.name, self.name, {}, [], None, mpi=launch), launch)
+        return MdtestProgram
 
     def meaning(self, version: str, *, from_iterations: bool) -> str:
         """Return the meaning of max and min in this version."""
