@@ -5,7 +5,7 @@ make.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -89,42 +89,3 @@ def fits(kind: ParamKind, values: Sequence[str]) -> bool:
     except ValueError:
         return False
     return True
-
-
-def check_terms(
-    tool: str, given: GivenTerms, terms: Sequence[JobTerm], known_option: Callable[[str], str]
-) -> None:
-    """Raise UsageError for keys and values that are invalid for the job of an MPI program.
-
-    `known_option` gets each option in the term `options`; it raises ValueError for an invalid one.
-    """
-    from tui.model.profile import Param, parse_param
-
-    by_name = {term.name: term for term in terms}
-    for name, values in given.items():
-        if name not in by_name:
-            raise unknown_term(tool, name, list(by_name), terms)
-        if name == "options" and len(values) > 1:
-            raise UsageError(
-                f"{tool}: options= accepts one list, separated by spaces: options='-F -u'"
-            )
-        try:
-            for value in values:
-                parse_param(Param(default=value, kind=by_name[name].kind), value)
-                for option in options_of(value) if name == "options" else ():
-                    known_option(option)
-        except ValueError as error:
-            raise UsageError(f"{tool}: {name}={','.join(values)}: {error}") from None
-    if "directory" not in given:
-        raise UsageError(f"{tool}: no target: set directory=/mnt/...")
-
-
-def options_of(text: str) -> list[str]:
-    """Split options into a list; a word without a dash is the value of the option before it."""
-    found: list[str] = []
-    for word in text.split():
-        if word.startswith("-") or not found:
-            found.append(word)
-        else:
-            found[-1] += f" {word}"
-    return found

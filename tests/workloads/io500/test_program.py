@@ -101,7 +101,7 @@ def test_phases_settings_and_caches_are_in_the_ini_file(tmp_path: Path) -> None:
         (
             "settings: {Global.DataDir: /x}",
             {},
-            "Global.DataDir is not allowed here; set it with directory",
+            "global.datadir is not allowed here; set it with directory",
         ),
         ("settings: {FIND.External-Script: /x}", {}, "it can run any command on the first host"),
         ("settings: {Find.Run: FALSE}", {}, "Find.Run is not allowed here; set it with skip"),

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from tui.workloads.mpi_body import MpiBody, Scalar
+from tui.workloads.mpi_body import MpiBody, Scalar, check_allowed
 
 SETTING = re.compile(r"[A-Za-z0-9-]+\.[A-Za-z0-9-]+")
 OWN_SETTINGS = {
@@ -41,10 +41,7 @@ def known_setting(name: str) -> str:
             f"'{name}' is not a setting; expected SECTION.KEY, such as ior-easy.transferSize"
         )
     known = name.lower()
-    if known in OWN_SETTINGS:
-        raise ValueError(f"{name} is not allowed here; set it with {OWN_SETTINGS[known]}")
-    if known in REFUSED_SETTINGS:
-        raise ValueError(f"{name} cannot be used: {REFUSED_SETTINGS[known]}")
+    check_allowed(known, OWN_SETTINGS, REFUSED_SETTINGS)
     if known.endswith(".run"):
         raise ValueError(f"{name} is not allowed here; set it with skip")
     return known

@@ -6,14 +6,12 @@ directory=/mnt/weka``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from tui.workloads.base import FromTerms
-from tui.workloads.mpi_body import MpiBody, Scalar
-from tui.workloads.terms import GivenTerms, JobTerm, TermJob, TermParam, check_terms, options_of
+from tui.workloads.mpi_body import MpiBody, MpiTerms, Scalar, check_allowed
+from tui.workloads.terms import GivenTerms, JobTerm, TermJob
 
 # Options that benchtui sets itself, or cannot support. All others are passed on unchanged.
 OWN_OPTIONS = {
@@ -88,10 +86,7 @@ def known_option(option: str) -> str:
     if not text or not text.isprintable() or not text.startswith("-"):
         raise ValueError(f"'{option}' is not an option")
     name = text.split("=")[0].split()[0] if text.startswith("--") else text[:2]
-    if name in OWN_OPTIONS:
-        raise ValueError(f"{name} is not allowed here; set it with {OWN_OPTIONS[name]}")
-    if name in REFUSED_OPTIONS:
-        raise ValueError(f"{name} cannot be used: {REFUSED_OPTIONS[name]}")
+    check_allowed(name, OWN_OPTIONS, REFUSED_OPTIONS)
     return text
 
 
@@ -138,37 +133,21 @@ class Ior(MpiBody):
     )
 
 
-class IorTerms(FromTerms):
+class IorTerms(MpiTerms):
     """Builds jobs from IOR options given as terms."""
-
-    def job_terms(self) -> Sequence[JobTerm]:
-        """Return the options in the Job form."""
-        return TERMS
 
     def job_of_terms(self, given: GivenTerms) -> TermJob:
         """Return the job for these terms. Raises UsageError."""
-        return make_job(given)
+        if given.get("phases") == ("write", "read"):  # one value with a comma, not two of a sweep
+            given = {**given, "phases": ("write,read",)}
+        return super().job_of_terms(given)
 
 
-def make_job(given: GivenTerms) -> TermJob:
-    """Return the job for these terms. Raises UsageError."""
-    if given.get("phases") == ("write", "read"):  # one value with a comma, not two of a sweep
-        given = {**given, "phases": ("write,read",)}
-    check_terms("ior", given, TERMS, known_option)
-    wanted: GivenTerms = {term.name: given.get(term.name, (term.default,)) for term in TERMS}
-    params = {
-        term.name: TermParam(term.kind, wanted[term.name], term.help)
-        for term in TERMS
-        if term.name != "options"
-    }
-    body = {name: f"{{{name}}}" for name in params if name != "ranks"}
-    body |= {"ranks_per_host": "{ranks}"}
-    title = " ".join(f"{name}={','.join(wanted[name])}" for name in IN_NAME)
-    slug = "-".join(word for name in IN_NAME for word in (name, *wanted[name]))
-    return TermJob(
-        slug,
-        title,
-        params,
-        {**body, "options": options_of(wanted["options"][0])},
-        {"headline": {"metric": "bandwidth", "direction": "write"}},
-    )
+JOBS = IorTerms(
+    tool="ior",
+    terms=TERMS,
+    known_option=known_option,
+    in_slug=IN_NAME,
+    in_title=IN_NAME,
+    headline={"metric": "bandwidth", "direction": "write"},
+)

@@ -92,6 +92,6 @@ class IorWorkload(MpiWorkload):
 
     def from_terms(self) -> FromTerms:
         """Return the builder of jobs from IOR options."""
-        from tui.workloads.ior.body import IorTerms
+        from tui.workloads.ior.body import JOBS
 
-        return IorTerms()
+        return JOBS

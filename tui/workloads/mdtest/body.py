@@ -5,14 +5,12 @@ Values may refer to parameters: '{items}'. Terms: ``ranks=16 items=1000 director
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from tui.workloads.base import FromTerms
-from tui.workloads.mpi_body import MpiBody, Scalar
-from tui.workloads.terms import GivenTerms, JobTerm, TermJob, TermParam, check_terms, options_of
+from tui.workloads.mpi_body import MpiBody, MpiTerms, Scalar, check_allowed
+from tui.workloads.terms import JobTerm
 
 # Options that benchtui sets itself, or cannot support. All others are passed on unchanged.
 OWN_OPTIONS = {"-d": "directory", "-n": "items", "-i": "iterations", "-N": "stride"}
@@ -44,7 +42,6 @@ TERMS = (
     JobTerm("addresses", "text", "auto", "auto, a network like 10.0.0.0/24, or h1=10.0.0.1",
         "addresses"),
 )  # fmt: skip
-BY_NAME = {term.name: term for term in TERMS}
 
 
 def known_option(option: str) -> str:
@@ -56,10 +53,7 @@ def known_option(option: str) -> str:
     if not text or not text.isprintable():
         raise ValueError(f"'{option}' is not an option")
     name = text if text.startswith("--") else text[:2]
-    if name in OWN_OPTIONS:
-        raise ValueError(f"{name} is not allowed here; set it with {OWN_OPTIONS[name]}")
-    if name in REFUSED_OPTIONS:
-        raise ValueError(f"{name} cannot be used: {REFUSED_OPTIONS[name]}")
+    check_allowed(name, OWN_OPTIONS, REFUSED_OPTIONS)
     return text
 
 
@@ -84,37 +78,11 @@ class Mdtest(MpiBody):
     )
 
 
-class MdtestTerms(FromTerms):
-    """Builds jobs from mdtest options given as terms."""
-
-    def job_terms(self) -> Sequence[JobTerm]:
-        """Return the options in the Job form."""
-        return TERMS
-
-    def job_of_terms(self, given: GivenTerms) -> TermJob:
-        """Return the job for these terms. Raises UsageError."""
-        return make_job(given)
-
-
-def make_job(given: GivenTerms) -> TermJob:
-    """Return the job for these terms. Raises UsageError."""
-    check_terms("mdtest", given, TERMS, known_option)
-    wanted: GivenTerms = {term.name: given.get(term.name, (term.default,)) for term in TERMS}
-    params = {
-        name: TermParam(BY_NAME[name].kind, each, BY_NAME[name].help)
-        for name, each in wanted.items()
-        if name != "options"
-    }
-    body = {
-        "directory": "{directory}", "ranks_per_host": "{ranks}", "items": "{items}",
-        "iterations": "{iterations}",
-        "stride": "{stride}", "options": options_of(wanted["options"][0]), "program": "{program}",
-        "addresses": "{addresses}",
-    }  # fmt: skip
-    title = " ".join(
-        f"{name}={','.join(wanted[name])}" for name in ("ranks", "items", "iterations")
-    )
-    slug = "-".join(("ranks", *wanted["ranks"], "items", *wanted["items"]))
-    return TermJob(
-        slug, title, params, body, {"headline": {"metric": "ops", "direction": "create"}}
-    )
+JOBS = MpiTerms(
+    tool="mdtest",
+    terms=TERMS,
+    known_option=known_option,
+    in_slug=("ranks", "items"),
+    in_title=("ranks", "items", "iterations"),
+    headline={"metric": "ops", "direction": "create"},
+)

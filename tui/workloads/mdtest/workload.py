@@ -87,6 +87,6 @@ class MdtestWorkload(MpiWorkload):
 
     def from_terms(self) -> FromTerms:
         """Return the builder of jobs from mdtest options."""
-        from tui.workloads.mdtest.body import MdtestTerms
+        from tui.workloads.mdtest.body import JOBS
 
-        return MdtestTerms()
+        return JOBS
