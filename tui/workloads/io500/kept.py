@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import PurePosixPath
 
-from tui.model.event import HostResult
 from tui.workloads.base import ImportedOutput, KeptFile, KeptRun
 from tui.workloads.io500.contradictions import FILES, against_phases, contradictions
 from tui.workloads.io500.output import FILES as RANKS
 from tui.workloads.io500.output import REASON, TITLE, Io500Output, add_rank_seconds, easy_bytes_of
+from tui.workloads.mpi import host_result
 from tui.workloads.reading import MOST_CONTRADICTIONS, clean, numbered
 
 SUMMARY, CONFIG, RESULT = "result_summary.txt", "config.ini", "result.txt"
@@ -111,8 +111,6 @@ def _imported(place: int, output: Io500Output, beside: ResultFiles) -> ImportedO
     metadata = output.metadata(final=not problems)
     if metadata is not None:
         add_rank_seconds(metadata.operations, beside.texts, output.ranks)
-    result = HostResult(
-        t=0.0, host="", step=place, dirs={}, tool_version=output.version, final=not problems
-    )
+    result = host_result("", place, output.version, final=not problems)
     result.contradictions = list(islice(found, MOST_CONTRADICTIONS))
     return ImportedOutput(place, "io500", result, ALL_HOSTS, metadata=metadata, problems=problems)

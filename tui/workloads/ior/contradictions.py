@@ -12,7 +12,8 @@ from statistics import fmean, pstdev
 from tui.model.event import Contradiction
 from tui.workloads.ior.details import MIB, IorFigures, Rounded, Row
 from tui.workloads.ior.output import PER_SEGMENT, IorOutput
-from tui.workloads.reading import STAMP_S, may_be_set_back, version_numbers
+from tui.workloads.mpi_kept import clock_contradictions
+from tui.workloads.reading import version_numbers
 
 TEXTS = {
     "tasks": "{told:.0f} tasks in one place, {other:.0f} in another",
@@ -50,7 +51,7 @@ PRINTED = 1e-6  # of figures of ranks: eleven digits
 class IorReport:
     """One IOR output; `start_s` and `end_s` are local time."""
 
-    output: IorOutput
+    output: IorOutput = field(default_factory=IorOutput)
     details: IorFigures = field(default_factory=IorFigures)
     start_s: float | None = None
     end_s: float | None = None
@@ -277,16 +278,8 @@ def _rank_figures(name: str, row: Row) -> Iterator[Contradiction]:
 
 
 def _clock(report: IorReport) -> Iterator[Contradiction]:
-    """Yield iterations that take longer than the time between the start and end stamps."""
-    if report.start_s is None or report.end_s is None:
-        return
-    went_s = report.end_s - report.start_s
     took_s = sum(row.seconds.low for rows in report.details.rows.values() for row in rows)
-    if took_s > went_s + STAMP_S and not may_be_set_back(report.end_s, took_s - went_s):
-        if went_s < -STAMP_S:
-            yield Contradiction("backwards", -went_s, 0.0)
-        else:
-            yield Contradiction("clock", took_s, max(went_s, 0.0))
+    return clock_contradictions(report, took_s)
 
 
 CHECKS: Sequence[Callable[[IorReport], Iterator[Contradiction]]] = (

@@ -6,10 +6,9 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
-from tui.model.event import HostResult, MetadataResult
+from tui.model.event import MetadataResult
 from tui.model.problem import Problem, UsageError
 from tui.model.quantities import parse_stamp
 from tui.workloads.base import ImportedOutput
@@ -20,7 +19,8 @@ from tui.workloads.ior.output import MIB, AccessFigures, IorOutput
 from tui.workloads.ior.program import RULES
 from tui.workloads.messages import Explainer, explainer
 from tui.workloads.mpi import RANK_PREFIX
-from tui.workloads.reading import MOST_CONTRADICTIONS, budget, clean, numbered, version_numbers
+from tui.workloads.mpi_kept import kept_result, with_results
+from tui.workloads.reading import budget, clean, numbered, version_numbers
 
 NOT_OF_THE_LOAD = frozenset("hlOov")  # file, verbosity, form of the output
 
@@ -34,15 +34,11 @@ STAMP_ERROR_S = 1.0
 
 
 @dataclass
-class KeptIor:
+class KeptIor(IorReport):
     """Parses the output of one IOR run, line by line."""
 
-    output: IorOutput = field(default_factory=IorOutput)
     explainer: Explainer = field(default_factory=lambda: explainer(RULES[0]))
-    details: IorFigures = field(default_factory=IorFigures)
     line: int = 1  # where it begins
-    start_s: float | None = None
-    end_s: float | None = None
 
     @property
     def problems(self) -> list[tuple[str, str]]:
@@ -65,17 +61,8 @@ def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
 
     Raises UsageError if IOR ran, but no output has figures, and for JSON that cannot be read.
     """
-    all_kept = list(_documents(text, file)) if VERSION.search(text) else list(_tables(text, file))
-    found = [kept for kept in all_kept if kept.output.results()]
-    if not found and (failed := [kept for kept in all_kept if kept.output.started]):
-        why = next((message for _, message in failed[-1].problems), "")
-        raise UsageError(
-            Problem(
-                f"IOR printed no results{f': {why}' if why else ''}",
-                file=file,
-                line=failed[-1].line,
-            )
-        )
+    read = _documents if VERSION.search(text) else _tables
+    found = with_results(read(text, file), "IOR printed no results", file)
     return [_imported(place, kept) for place, kept in enumerate(found)]
 
 
@@ -158,7 +145,7 @@ def _tests(document: Mapping[str, Any], messages: Explainer) -> Iterator[KeptIor
         began, finished = (
             parse_stamp(str(document.get(name, ""))) for name in ("Began", "Finished")
         )
-        yield KeptIor(output, messages, details, start_s=began, end_s=finished)
+        yield KeptIor(output, details, began, finished, messages)
 
 
 def _flat(rows: Any) -> Iterator[Mapping[str, Any]]:
@@ -201,14 +188,8 @@ def _figure(value: Any) -> float:
 
 
 def _imported(place: int, kept: KeptIor) -> ImportedOutput:
-    output, final = kept.output, not kept.problems
-    result = HostResult(
-        t=0.0, host="", step=place, dirs={}, tool_version=output.version, final=final
-    )
-    report = IorReport(output, kept.details, kept.start_s, kept.end_s)
-    result.contradictions = list(islice(contradictions(report), MOST_CONTRADICTIONS))
-    if kept.start_s is not None and kept.end_s is not None:
-        result.start_ms, result.end_ms = int(kept.start_s * 1000), int(kept.end_s * 1000)
+    output = kept.output
+    result = kept_result(place, kept, contradictions(kept))
     metadata = MetadataResult(
         t=0.0,
         step=place,
@@ -222,7 +203,7 @@ def _imported(place: int, kept: KeptIor) -> ImportedOutput:
         iterations=output.iterations,
         operations=output.results(),
         ranks_per_node=output.per_node,
-        final=final,
+        final=result.final,
     )
     return ImportedOutput(
         place,

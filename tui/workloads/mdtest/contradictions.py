@@ -20,7 +20,8 @@ from tui.workloads.mdtest.output import (
     RankFigures,
     at_least,
 )
-from tui.workloads.reading import STAMP_S, may_be_set_back, version_numbers
+from tui.workloads.mpi_kept import clock_contradictions
+from tui.workloads.reading import version_numbers
 
 TEXTS = {
     "tasks": "launched with {told:.0f} tasks, but files for {other:.0f} tasks",
@@ -81,8 +82,8 @@ PHASE_OF = {
 class MdtestReport:
     """One mdtest output with its command line; `start_s` and `end_s` are local time."""
 
-    output: MdtestOutput
-    details: RankFigures
+    output: MdtestOutput = field(default_factory=MdtestOutput)
+    details: RankFigures = field(default_factory=RankFigures)
     given: Mapping[str, str] = field(default_factory=dict)
     start_s: float | None = None
     end_s: float | None = None
@@ -407,15 +408,7 @@ def _rows_due(given: Mapping[str, str]) -> Sequence[str]:
 
 
 def _clock(report: MdtestReport) -> Iterator[Contradiction]:
-    """Yield phases that take longer than the time between the start and end stamps."""
-    if report.start_s is None or report.end_s is None:
-        return
-    went_s, took_s = report.end_s - report.start_s, _took_s(report)
-    if took_s > went_s + STAMP_S and not may_be_set_back(report.end_s, took_s - went_s):
-        if went_s < -STAMP_S:
-            yield Contradiction("backwards", -went_s, 0.0)
-        else:
-            yield Contradiction("clock", took_s, max(went_s, 0.0))
+    return clock_contradictions(report, _took_s(report))
 
 
 def _took_s(report: MdtestReport) -> float:

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import PurePath
 
-from tui.model.event import HostResult, MetadataResult
-from tui.model.problem import Problem, UsageError
+from tui.model.event import MetadataResult
 from tui.workloads.base import ImportedOutput
 from tui.workloads.command_line import load_options, options
 from tui.workloads.mdtest.contradictions import MdtestReport, contradictions
 from tui.workloads.mdtest.output import (
     VALUED,
     MdtestOutput,
-    RankFigures,
     at_least,
     chosen_phases,
     item_phases,
@@ -34,7 +31,8 @@ from tui.workloads.messages import (
     warnings,
 )
 from tui.workloads.mpi import RANK_PREFIX, RanksReader
-from tui.workloads.reading import MOST_CONTRADICTIONS, clean, numbered
+from tui.workloads.mpi_kept import kept_result, with_results
+from tui.workloads.reading import clean, numbered
 
 _HARMLESS = silent(
     r"Read bytes is 0, thus, a read test|^(Invalid options|V-\d|Path\b|FS\b|Continue stonewall)"
@@ -124,21 +122,25 @@ STAMP_ERROR_S = 1.0
 
 
 @dataclass
-class KeptMdtest:
+class KeptMdtest(MdtestReport):
     """Parses the output of one mdtest line by line.
 
     `numbers` are the numbers in its command line, by meaning.
     """
 
     command: str = ""
-    output: MdtestOutput = field(default_factory=MdtestOutput)
     explainer: Explainer = field(default_factory=lambda: explainer(RULES[0]))
     numbers: dict[str, int] = field(default_factory=dict)
-    given: Mapping[str, str] = field(default_factory=dict)  # options of one letter
-    details: RankFigures = field(default_factory=RankFigures)
     line: int = 1  # where it begins
-    start_s: float | None = None
-    end_s: float | None = None
+
+    @property
+    def problems(self) -> list[tuple[str, str]]:
+        """(code, message) of reasons to reject the figures: errors, a missing summary."""
+        found = list(self.explainer.codes.items())
+        if self.output.summary_iterations is None:
+            why = f"mdtest printed no summary; it reached iteration {self.output.iteration}"
+            found.append(("mdtest-incomplete", why))
+        return found
 
     def parse_command(self, command: str) -> None:
         """Set command, numbers, options and phases from a command line."""
@@ -159,18 +161,8 @@ def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
 
     Raises UsageError if mdtest ran, but no output has figures.
     """
-    all_kept = list(_kept(text, file))
-    found = [kept for kept in all_kept if kept.output.results()]
-    if not found and (failed := [kept for kept in all_kept if kept.output.started]):
-        why = next((message for _, message in _problems(failed[-1])), "")
-        raise UsageError(
-            Problem(
-                f"mdtest printed no rates{f': {why}' if why else ''}",
-                file=file,
-                line=failed[-1].line,
-            )
-        )
-    return [_output(place, kept) for place, kept in enumerate(found)]
+    found = with_results(_kept(text, file), "mdtest printed no rates", file)
+    return [_imported(place, kept) for place, kept in enumerate(found)]
 
 
 def _kept(text: str, file: str) -> Iterator[KeptMdtest]:
@@ -229,19 +221,8 @@ def _stamp(text: str) -> float | None:
         return None
 
 
-def _output(place: int, kept: KeptMdtest) -> ImportedOutput:
-    result = HostResult(
-        t=0.0,
-        host="",
-        step=place,
-        dirs={},
-        tool_version=kept.output.version,
-        final=not _problems(kept),
-    )
-    report = MdtestReport(kept.output, kept.details, kept.given, kept.start_s, kept.end_s)
-    result.contradictions = list(islice(contradictions(report), MOST_CONTRADICTIONS))
-    if kept.start_s is not None and kept.end_s is not None:
-        result.start_ms, result.end_ms = int(kept.start_s * 1000), int(kept.end_s * 1000)
+def _imported(place: int, kept: KeptMdtest) -> ImportedOutput:
+    result = kept_result(place, kept, contradictions(kept))
     return ImportedOutput(
         place,
         "mdtest",
@@ -249,7 +230,7 @@ def _output(place: int, kept: KeptMdtest) -> ImportedOutput:
         command=kept.command,
         stamp_error_s=STAMP_ERROR_S,
         metadata=_metadata(place, kept, final=result.final),
-        problems=_problems(kept),
+        problems=kept.problems,
         options=load_options(kept.given, NOT_OF_THE_LOAD),
     )
 
@@ -282,16 +263,3 @@ def _metadata(place: int, kept: KeptMdtest, *, final: bool) -> MetadataResult:
         final=final,
         dealt=nodes > 1 and output.nodemap[1:2] == "0",
     )
-
-
-def _problems(kept: KeptMdtest) -> list[tuple[str, str]]:
-    """Return (code, message) of reasons to reject the figures: errors, a missing summary."""
-    found = list(kept.explainer.codes.items())
-    if kept.output.summary_iterations is None:
-        found.append(
-            (
-                "mdtest-incomplete",
-                f"mdtest printed no summary; it reached iteration {kept.output.iteration}",
-            )
-        )
-    return found
