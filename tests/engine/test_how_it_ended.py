@@ -15,11 +15,13 @@ from tui.engine.run.run import how_it_ended
 from tui.engine.session.context import RunContext
 from tui.journal.writer import Journal
 from tui.model.address import HostAddress
-from tui.model.event import HostProblem, HostResult
+from tui.model.event import DirectionResult, HostProblem, HostResult, StepStarted
 from tui.model.operands import clause
 from tui.text.run_texts import run_text
 
 HOSTS = ("h1", "h2")
+READ = DirectionResult(ios=8, bytes=32768, runtime_s=1.0, iops=8.0, bw_bytes_per_s=32768.0)
+FAILED = DirectionResult(ios=8, bytes=0, runtime_s=0.0, iops=0.0, bw_bytes_per_s=0.0)
 
 
 @contextmanager
@@ -31,7 +33,8 @@ def run(tmp_path: Path, *finals: bool, repeat: int = 1) -> Iterator[RunContext]:
     ctx = RunContext(tmp_path, plan, journal, [])
     keys = [(step.index, host) for step in plan.steps for host in HOSTS]
     for (step, host), final in zip(keys, finals, strict=False):
-        ctx.results[step, host] = HostResult(t=0.0, host=host, step=step, dirs={}, final=final)
+        result = HostResult(t=0.0, host=host, step=step, dirs={"read": READ}, final=final)
+        ctx.results[step, host] = journal.append(result)
     try:
         yield ctx
     finally:
@@ -50,6 +53,27 @@ def test_a_host_without_a_result_makes_it_partial(tmp_path: Path) -> None:
 
 def test_nothing_measured_is_failed(tmp_path: Path) -> None:
     with run(tmp_path) as ctx:
+        assert how_it_ended(ctx).state == "failed"
+
+
+@pytest.mark.parametrize("mode", [None, "stop"])
+def test_results_of_which_no_io_completed_are_nothing_measured(
+    tmp_path: Path, mode: Literal["stop"] | None
+) -> None:
+    with run(tmp_path) as ctx:
+        for host in HOSTS:
+            failed = HostResult(t=0.0, host=host, step=0, dirs={"read": FAILED})
+            ctx.results[0, host] = ctx.journal.append(failed)
+        if mode is not None:
+            ctx.request_stop(mode)
+        assert ctx.state_unless_complete == "failed"
+        assert (how_it_ended(ctx).state, how_it_ended(ctx).exit_code) == ("failed", 4)
+
+
+def test_a_step_that_begins_again_measured_nothing_so_far(tmp_path: Path) -> None:
+    with run(tmp_path, True, True) as ctx:
+        assert how_it_ended(ctx).state == "complete"
+        ctx.journal.append(StepStarted(t=0.0, step=0, attempt=2))
         assert how_it_ended(ctx).state == "failed"
 
 

@@ -20,7 +20,7 @@ from tui.engine.run.run import execute, open_run
 from tui.engine.session.context import RunContext
 from tui.engine.session.host_session import secrets_of
 from tui.journal.rundir import load_plan, sole_engine
-from tui.model.event import Message, NoteAdded, RunEnded, RunStateName
+from tui.model.event import Message, NoteAdded, RunEnded
 from tui.model.operands import clause
 from tui.model.paths import Paths
 from tui.model.plan import Plan
@@ -136,8 +136,8 @@ async def _guarded(ctx: RunContext, work: Coroutine[None, None, RunEnded]) -> Ru
         log, kind = str(ctx.run_dir / "engine.log"), type(error).__name__
         why = clause("internal-error", error=kind, quote=str(error), log=log)
         ctx.journal.append(Message(t=0.0, severity="error", text=run_text(why)))
-        state: RunStateName = "partial" if ctx.measured_hosts else "failed"
-        return ctx.journal.append(RunEnded(t=0.0, state=state, exit_code=4, reason=why))
+        end = RunEnded(t=0.0, state=ctx.state_unless_complete, exit_code=4, reason=why)
+        return ctx.journal.append(end)
     finally:
         ctx.journal.close()
 

@@ -266,7 +266,7 @@ def cut_short(ctx: RunContext, rest: list[Step]) -> RunEnded:
             run_id=ctx.run_id,
         )
     why = clause("engine-died", why=not_filled(ctx, rest[0]) or why)
-    return ended("partial" if ctx.measured_hosts else "failed", EXIT_PARTIAL, why)
+    return ended(ctx.state_unless_complete, EXIT_PARTIAL, why)
 
 
 async def _adopt_if_any(ctx: RunContext, history: History) -> set[int]:

@@ -18,6 +18,7 @@ from tui.model.dense import is_sound
 from tui.model.event import (
     AnyEvent,
     Buckets,
+    Count,
     HostResult,
     PhaseName,
     RunTime,
@@ -32,14 +33,26 @@ CHUNK_BYTES = 1 << 20
 KNOWN_TYPES = frozenset(kind.__struct_config__.tag for kind in get_args(AnyEvent))
 
 
+class Amount(msgspec.Struct):
+    """Amounts of one direction of a sample, without its histogram."""
+
+    bytes: Count
+    lat_sum_ns: Count = 0
+    lat_max_ns: Count = 0
+
+
 class SampleStamp(msgspec.Struct, tag_field="type", tag="sample"):
-    """Host and time of a sample; decoding skips the rest, which is several times faster."""
+    """Host, time and amounts of a sample; decoding skips the rest, which is several times
+    faster.
+    """
 
     t: RunTime
     host: str
     step: int
     phase: PhaseName
     host_time_ms: Stamp
+    dirs: dict[str, Amount]
+    ramp: bool = False
 
 
 class Unreadable(msgspec.Struct, frozen=True):

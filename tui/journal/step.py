@@ -8,6 +8,7 @@ from typing import Any, Generic, Literal, TypeVar
 from msgspec import Struct, field
 
 from tui.journal.clock import ClockReading, ended_badly
+from tui.journal.measured import FigureEvent, has_figures
 from tui.journal.measurement import Measurement
 from tui.journal.pace import Pace
 from tui.journal.progress import MetadataView
@@ -113,6 +114,7 @@ class StepState(Struct):
     paces: dict[str, Pace] = field(default_factory=dict)  # by host
     cache_drops: list[CacheDropped] = field(default_factory=list)
     problems: list[HostProblem] = field(default_factory=list)
+    measured: bool = False  # an I/O or operation completed
 
     @property
     def loads(self) -> dict[Load, TaskStarted]:
@@ -185,6 +187,7 @@ class StepState(Struct):
 
     @HANDLERS.on(Sample)
     def _add_sample(self, event: Sample) -> None:
+        self._measure(event)
         self.sampled_ms[event.phase, event.host] = event.host_time_ms
         self.sampled_t[event.phase, event.host] = event.t
         if event.phase == "measure":
@@ -200,11 +203,13 @@ class StepState(Struct):
 
     @HANDLERS.on(SampleStamp)
     def _add_stamp(self, event: SampleStamp) -> None:
+        self._measure(event)
         self.sampled_ms[event.phase, event.host] = event.host_time_ms
         self.sampled_t[event.phase, event.host] = event.t
 
     @HANDLERS.on(HostResult)
     def _set_result(self, event: HostResult) -> None:
+        self._measure(event)
         self.results[event.host] = event
 
     @HANDLERS.on(CacheDropped)
@@ -214,6 +219,9 @@ class StepState(Struct):
     @HANDLERS.on(TelemetryColumns)
     def _head_telemetry(self, event: TelemetryColumns) -> None:
         self.telemetry.setdefault(event.host, HostTelemetry(event.host)).head(event)
+
+    def _measure(self, event: FigureEvent) -> None:
+        self.measured = self.measured or has_figures(event)
 
     def _operations(self) -> MetadataView:
         self.metadata = self.metadata or MetadataView(self.index)
@@ -225,10 +233,12 @@ class StepState(Struct):
 
     @HANDLERS.on(MetadataIteration)
     def _end_iteration(self, event: MetadataIteration) -> None:
+        self._measure(event)
         self._operations().end_iteration(event)
 
     @HANDLERS.on(MetadataResult)
     def _set_operations(self, event: MetadataResult) -> None:
+        self._measure(event)
         self._operations().result = event
 
 

@@ -23,6 +23,7 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tui.journal.measured import FigureEvent, has_figures
 from tui.journal.reader import complete_bytes, read_events
 from tui.model.bounded import check_plain
 from tui.model.dense import as_kept
@@ -39,6 +40,7 @@ from tui.model.event import (
     RunStarted,
     Sample,
     StepEnded,
+    StepStarted,
     TelemetryColumns,
     TelemetrySample,
     encode,
@@ -59,13 +61,14 @@ E = TypeVar("E", bound=Event)
 
 
 class Resume(Struct, frozen=True):
-    """End of another engine's journal: last t, wall clock at t = 0 in ms, number of problems so
-    far.
+    """End of another engine's journal: last t, wall clock at t = 0 in ms, number of problems and
+    measured steps so far.
     """
 
     t: float
     zero_ms: float
     problems: int
+    measured: frozenset[int] = frozenset()
 
 
 class Journal:
@@ -97,6 +100,8 @@ class Journal:
         # HostProblem events: a run with any is not complete
         self.problems = resume.problems if resume else 0
         self._problems_on: Counter[str] = Counter()
+        # steps of which an I/O or operation completed
+        self.measured = set(resume.measured if resume else ())
         self.failed = ""
         self.on_failure: Callable[[str], object] = lambda _: None
         _reserve(run_dir / RESERVE_FILE)
@@ -122,7 +127,11 @@ class Journal:
             self._problems_on[event.host] += 1
         if self.failed and isinstance(event, LEFT_TO_RECOVERY):
             return event
-        if isinstance(event, Artefact):
+        if isinstance(event, StepStarted):
+            self.measured.discard(event.step)
+        elif isinstance(event, FigureEvent) and has_figures(event):
+            self.measured.add(event.step)
+        elif isinstance(event, Artefact):
             self._unsynced.append(self.run_dir / event.path)
         self._unwritten += encode(as_kept(event))
         self._write()

@@ -8,10 +8,11 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from tui.metrics.figures import has_completed
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tui.model.figure_record import DirectionRecord
     from tui.model.record import Finding
     from tui.model.step_record import StepRecord
 
@@ -73,11 +74,7 @@ def did_no_io(step: StepRecord) -> bool:
     """
     if step.state == "running" or step.metadata is not None or not step.results.aggregate:
         return False
-    return not any(map(_did_io, step.results.aggregate.values()))
-
-
-def _did_io(result: DirectionRecord) -> bool:
-    return bool(result.bytes or result.iops or result.lat or result.clat)
+    return not any(map(has_completed, step.results.aggregate.values()))
 
 
 def submission_waits(step: StepRecord) -> Iterator[tuple[str, float, float]]:

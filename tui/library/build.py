@@ -8,6 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from tui.journal.measured import any_measured
 from tui.journal.progress import plan_as_run
 from tui.journal.rundir import load_plan, write_atomic
 from tui.journal.state import RunState
@@ -15,7 +16,6 @@ from tui.judge.bottleneck import bottleneck_of
 from tui.judge.catalogue import Examination, examine, verdict_of
 from tui.judge.check import RunEvidence, StepEvidence
 from tui.judge.proof import proof_record
-from tui.judge.severity import did_no_io
 from tui.library.seal import was_judged_since
 from tui.library.summary import summary_of, write_summary
 from tui.model.event import ALLOCATION_ENDED, RunResumed
@@ -136,7 +136,7 @@ def _so_far(steps: list[StepRecord]) -> None:
 def _measured_part(source: RecordSource, measured: MeasuredRun) -> RunRecord:
     """Return a record with hosts, phases, steps, times and end state."""
     plan, run, steps = source.plan, source.seen.state, measured.steps
-    state = final_state(source, steps)
+    state = final_state(source)
     return RunRecord(
         schema_name="benchtui.run/1",
         run_id=run.run_id or source.run_dir.name,
@@ -234,19 +234,14 @@ def write_record(run_dir: Path) -> RunRecord:
     return record
 
 
-def final_state(source: RecordSource, steps: list[StepRecord]) -> RecordState:
+def final_state(source: RecordSource) -> RecordState:
     """Return the state of the run, judged by its figures; complete only if the engine agrees."""
     run = source.seen.state
     if source.running:
         return "running"
     if run.end.state == "aborted" if run.end is not None else run.stop_mode == "abort":
         return "aborted"  # a request after the end has no effect
-    measured = [step for step in steps if not step.warmup]
-    counted = any(
-        any(result.ios for result in step.results.aggregate.values()) and not did_no_io(step)
-        for step in measured
-    )
-    if not counted and not any(step.metadata for step in measured):
+    if not any_measured(source.plan, {step.index for step in run.steps.values() if step.measured}):
         return "failed"
     clean = run.end is not None and run.end.state == "complete" and not incomplete(source)
     return "complete" if clean else "partial"
@@ -278,9 +273,13 @@ def reason_of(
     source: RecordSource, state: RecordState, steps: list[StepRecord]
 ) -> Clause | str:
     """Return the reason for the state, from the engine or from what is missing, plus the lost
-    hosts.
+    hosts of a run that measured something.
     """
-    lost = [step for step in steps if step.lost_hosts and not _cut_by_allocation(step)]
+    lost = [
+        step
+        for step in steps
+        if state != "failed" and step.lost_hosts and not _cut_by_allocation(step)
+    ]
     losses = [
         several(*losses_of(step))
         if len(steps) == 1

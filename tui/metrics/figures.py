@@ -48,6 +48,8 @@ class Result(Protocol):
     """One direction, in a journal or a record."""
 
     @property
+    def bytes(self) -> int: ...  # noqa: D102
+    @property
     def iops(self) -> float | None: ...  # noqa: D102
     @property
     def bw_bytes_per_s(self) -> float | None: ...  # noqa: D102
@@ -57,6 +59,14 @@ class Result(Protocol):
     def clat(self) -> Latency | None: ...  # noqa: D102
     @property
     def lat(self) -> Latency | None: ...  # noqa: D102
+
+
+def has_completed(result: Result) -> bool:
+    """Return whether any I/O of a direction completed.
+
+    Load generators count I/Os that failed, but these have no bytes, no rate and no latency.
+    """
+    return bool(result.bytes or result.iops or result.lat or result.clat)
 
 
 def kind_of(name: str, kind: str) -> str:

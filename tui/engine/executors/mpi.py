@@ -82,7 +82,7 @@ async def make_directory(head: HostSession, directory: str, files: Mapping[str, 
     except HostError as error:
         head.problem("barrier", error.code, error.message)
         told = clause("directory-not-created", directory=directory, host=head.name)
-        raise RunRefused("failed", EXIT_PARTIAL, told) from error
+        raise RunRefused(EXIT_PARTIAL, told) from error
 
 
 async def tidy(ctx: RunContext, sessions: Sequence[HostSession], launch: MpiLaunch) -> None:
@@ -306,7 +306,7 @@ async def arm(job: MpiJob, window: Window) -> None:
         session = job.sessions[job.cause.host or job.cluster.head]
         session.problem("barrier", job.cause.code, job.cause.message)
         job.keep()
-        raise RunRefused("failed", EXIT_PARTIAL, clause("hosts-not-ready", hosts=[session.name]))
+        raise RunRefused(EXIT_PARTIAL, clause("hosts-not-ready", hosts=[session.name]))
     for session in job.sessions.values():
         session.enter("armed")
 

@@ -88,7 +88,7 @@ def resume_point(run_dir: Path, history: History) -> Resume:
             run_dir.stat().st_mtime, datetime.UTC
         )
         zero_ms = begun.timestamp() * 1000
-    return Resume(history.seen.t, zero_ms, history.problems)
+    return Resume(history.seen.t, zero_ms, history.problems, history.measured)
 
 
 def resume_from(ctx: RunContext, history: History) -> None:
@@ -99,7 +99,6 @@ def resume_from(ctx: RunContext, history: History) -> None:
     ctx.skipped = set(history.skipped)
     ctx.search = history.seen.search
     ctx.plan = plan_as_run(ctx.plan, ctx.search)
-    ctx.sampled = history.sampled
     if not history.going_on:
         ctx.stop_mode, ctx.stop_reason = history.seen.stop_mode, history.seen.stop_reason
     if ctx.stop_mode is not None:
@@ -134,7 +133,7 @@ async def finish(ctx: RunContext, work: Awaitable[RunEnded]) -> RunEnded:
         end = await work
     except RunRefused as refused:
         end = ended(
-            refused.state if not ctx.measured_hosts else "partial",
+            ctx.state_unless_complete,
             refused.exit_code,
             ended_allocations(ctx.sessions) or refused.reason,
         )
@@ -171,7 +170,7 @@ async def connect_all(ctx: RunContext) -> None:
 def check_secrets(ctx: RunContext) -> None:
     """Raise RunRefused if a secret that a load needs is missing."""
     if missing := next((session.secrets.missing for session in ctx.sessions), []):
-        raise RunRefused("failed", EXIT_PREFLIGHT, clause("secret-missing", names=missing))
+        raise RunRefused(EXIT_PREFLIGHT, clause("secret-missing", names=missing))
 
 
 async def _connect_one(session: HostSession) -> None:
@@ -256,17 +255,14 @@ def how_it_ended(ctx: RunContext) -> RunEnded:
         asked = clause(
             "stopped-on-request" if ctx.stop_mode == "stop" else "aborted-on-request"
         )
-        state: RunStateName = (
-            "aborted" if ctx.stop_mode == "abort" else "partial" if ctx.measured_hosts else "failed"
-        )
+        state: RunStateName = "aborted" if ctx.stop_mode == "abort" else ctx.state_unless_complete
         return ended(state, EXIT_PARTIAL, ctx.stop_reason or asked)
+    if ctx.state_unless_complete == "failed":
+        return ended("failed", EXIT_PARTIAL, what_failed(ctx) or clause("no-figures"))
     if ctx.search.points:
         return search_ended(ctx)
-    if not ctx.measured_hosts and ctx.sampled:
-        return ended("partial", EXIT_PARTIAL, clause("only-samples"))
     if not ctx.measured_hosts:
-        why = ended_allocations(ctx.sessions) or clause("no-figures")
-        return ended("failed", EXIT_PARTIAL, why)
+        return ended("partial", EXIT_PARTIAL, clause("only-samples"))
     if ctx.measured_hosts < sum(len(step.tasks) for step in counted) or ctx.journal.problems:
         return ended("partial", EXIT_PARTIAL, what_failed(ctx))
     return ended("complete", EXIT_COMPLETE, "")

@@ -44,7 +44,7 @@ async def run_search(
     for slot in slots:
         ctx.check_stop()
         if ctx.given_up:
-            raise RunRefused("partial", EXIT_PARTIAL, ctx.given_up)
+            raise RunRefused(EXIT_PARTIAL, ctx.given_up)
         search = _search(ctx)
         offer = next_offer(search, ctx.search.points)
         if offer is None:
@@ -87,7 +87,7 @@ def _offered(ctx: RunContext, slot: Step, offer: Offer) -> Step:
             knobs=[[*each] for each in offer.knobs.items()],
             quote="; ".join(each.message for each in error.problems),
         )
-        raise RunRefused("partial", EXIT_PARTIAL, why) from None
+        raise RunRefused(EXIT_PARTIAL, why) from None
     for caveat in paced.caveats:
         ctx.say("info", workloads.caveat_text(by_generator(slot.tool, caveat)))
     return ctx.offer(PointOffered(t=0.0, step=slot.index, offer=offer, planned=paced.step))

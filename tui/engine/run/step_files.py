@@ -58,7 +58,7 @@ async def drop_caches(ctx: RunContext, step: Step) -> None:
     }
     failed = [name for name, ok in dropped.items() if not ok]
     if failed and wanted == "require":
-        raise RunRefused("failed", EXIT_PARTIAL, clause("caches-not-dropped", hosts=failed))
+        raise RunRefused(EXIT_PARTIAL, clause("caches-not-dropped", hosts=failed))
 
 
 def _say_dropped(session: HostSession, step: Step, answer: CacheDrop, wanted: str) -> bool:

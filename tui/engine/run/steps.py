@@ -39,7 +39,7 @@ from tui.text.run_texts import run_text
 def check_filled(ctx: RunContext, step: Step) -> None:
     """Raise RunRefused if a participating host has not filled the step's files as planned."""
     if reason := not_filled(ctx, step):
-        raise RunRefused("failed", EXIT_PARTIAL, reason)
+        raise RunRefused(EXIT_PARTIAL, reason)
 
 
 def not_filled(ctx: RunContext, step: Step) -> Clause | None:
@@ -185,7 +185,7 @@ async def _in_turn(ctx: RunContext, steps: Sequence[Step]) -> None:
         ctx.check_stop()
         if ctx.given_up or (ctx.sessions and all(session.gone for session in ctx.sessions)):
             gone = ended_allocations(ctx.sessions) or ctx.given_up
-            raise RunRefused("partial", EXIT_PARTIAL, gone)
+            raise RunRefused(EXIT_PARTIAL, gone)
         if _left_out(ctx, group):
             continue
         await pause(ctx, group)
@@ -247,7 +247,7 @@ async def run_together(ctx: RunContext, steps: Sequence[Step]) -> None:
             except RunRefused as refused:
                 why = clause("in-step", step=step.name, why=refused.reason)
                 await window.leave(why)
-                raise RunRefused(refused.state, refused.exit_code, why) from refused
+                raise RunRefused(refused.exit_code, why) from refused
             except BaseException:
                 await window.leave(clause("in-step", step=step.name, why=clause("interrupted")))
                 raise
@@ -307,9 +307,9 @@ async def _admit(ctx: RunContext, step: Step) -> None:
     """
     name_the_absent(ctx, step)
     if failed := unmet_needs(ctx, step):
-        raise RunRefused("failed", EXIT_PARTIAL, clause("profiles-failed", profiles=failed))
+        raise RunRefused(EXIT_PARTIAL, clause("profiles-failed", profiles=failed))
     if not ctx.taking_part(step):
-        raise RunRefused("failed", EXIT_PARTIAL, clause("no-host-left"))
+        raise RunRefused(EXIT_PARTIAL, clause("no-host-left"))
     await take_locks(ctx)
 
 

@@ -16,6 +16,7 @@ from msgspec import Struct
 from tui.engine.preflight.made_files import MadeFiles
 from tui.engine.session.host_session import HostSession
 from tui.engine.session.telemetry import Telemetry
+from tui.journal.measured import any_measured
 from tui.journal.progress import SearchState, plan_as_run
 from tui.journal.writer import Journal
 from tui.metrics.histogram import Histogram
@@ -129,11 +130,10 @@ class RunStopped(Exception):  # noqa: N818  (it ends a run early, nothing went w
 
 
 class RunRefused(Exception):  # noqa: N818  (it ends a run early with a state of its own)
-    """Ends a run, before or between measurements, with this state and exit code."""
+    """Ends a run, before or between measurements, with this exit code."""
 
-    def __init__(self, state: RunStateName, exit_code: int, reason: Clause | str) -> None:
+    def __init__(self, exit_code: int, reason: Clause | str) -> None:
         super().__init__(run_text(reason))
-        self.state: RunStateName = state
         self.exit_code = exit_code
         self.reason = reason
 
@@ -150,7 +150,6 @@ class RunContext:
     servers: list[HostSession] = field(default_factory=list)
     stop_mode: StopMode | None = None
     stop_reason: Clause | str = ""  # the reason, if the engine decided it
-    sampled: bool = False  # whether a dead engine had samples of a measurement
     stop_event: asyncio.Event = field(default_factory=asyncio.Event)
     abort_event: asyncio.Event = field(default_factory=asyncio.Event)  # an abort overrides a stop
     telemetry: Telemetry = field(init=False)
@@ -200,6 +199,11 @@ class RunContext:
         """Number of host results, over all steps except warm-ups."""
         warmups = {step.index for step in self.plan.steps if step.warmup}
         return sum(step not in warmups for step, _ in self.results)
+
+    @property
+    def state_unless_complete(self) -> RunStateName:
+        """The state of a run that ends without being complete or aborted, as in its record."""
+        return "partial" if any_measured(self.plan, self.journal.measured) else "failed"
 
     def is_whole(self, step: Step) -> bool:
         """Return whether every host of a step completed it with a result."""
@@ -296,7 +300,7 @@ class HostsAway(RunRefused):
     """Ends a search whose lost hosts do not come back: fewer hosts have a different capacity."""
 
     def __init__(self, hosts: Sequence[str]) -> None:
-        super().__init__("partial", EXIT_PARTIAL, clause("hosts-away", hosts=[*hosts]))
+        super().__init__(EXIT_PARTIAL, clause("hosts-away", hosts=[*hosts]))
 
 
 class Duty(Struct, frozen=True):
@@ -373,7 +377,7 @@ def refuse_failed(duty: Duty, sessions: Iterable[HostSession]) -> None:
     names = [session.name for session in failed if not session.gone]
     if duty.refusal and failed:
         named = clause(duty.refusal, hosts=names) if names else None
-        raise RunRefused("failed", duty.exit_code, several(ended_allocations(failed), named))
+        raise RunRefused(duty.exit_code, several(ended_allocations(failed), named))
 
 
 def ended_allocations(sessions: Iterable[HostSession]) -> Clause | None:
@@ -451,7 +455,7 @@ class Window:
             await ctx.unless_stopped(self._barrier.wait())
         except asyncio.BrokenBarrierError:
             told = clause("not-started", why=self._refusal)
-            raise RunRefused("failed", EXIT_PARTIAL, told) from None
+            raise RunRefused(EXIT_PARTIAL, told) from None
         ctx.check_stop()
 
     async def leave(self, why: Clause) -> None:

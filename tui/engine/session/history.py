@@ -51,11 +51,9 @@ class History(Struct):
         return None if created is None else created.timestamp() * 1000
 
     @property
-    def sampled(self) -> bool:
-        """Whether the journal contains samples of a measurement."""
-        return any(
-            phase == "measure" for step in self.seen.steps.values() for phase, _ in step.sampled_ms
-        )
+    def measured(self) -> frozenset[int]:
+        """Indexes of the steps of which an I/O or operation completed."""
+        return frozenset(step.index for step in self.seen.steps.values() if step.measured)
 
     def at(self, step: int) -> StepState:
         """Return the state of a step, folded from the journal."""
