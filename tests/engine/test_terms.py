@@ -11,20 +11,14 @@ from hypothesis import strategies as st
 
 from tui import workloads
 from tui.engine.inputs.profiles import Catalogue, LoadedProfile
-from tui.engine.inputs.terms import (
-    joined_values,
-    made_profile,
-    make_profile,
-    parse_terms,
-    split_values,
-)
+from tui.engine.inputs.terms import made_profile, make_profile, parse_terms
 from tui.engine.plan.plan import Choices, build_plan
 from tui.model.address import HostAddress
 from tui.model.load_keys import load_keys
 from tui.model.plain import states_figure
 from tui.model.plan import Plan
 from tui.model.problem import UsageError
-from tui.workloads.terms import command_in
+from tui.workloads.terms import command_in, joined_values, split_values
 
 FIO = workloads.get("fio")
 VALUES = st.text(
@@ -81,6 +75,22 @@ def test_the_command_in_a_profile_makes_the_same_profile(
     assert again[:3] == ["benchtui", "run", "fio"]
     assert job(*again[3:]).text == made.text
     assert shlex.split(shlex.join(again)) == again
+
+
+@pytest.mark.parametrize(
+    ("words", "terms"),
+    [
+        (["4k,64k", "random", "read", "x8"], ["rw=randread", "bs=4k,64k", "numjobs=8"]),
+        (["4k random read"], ["rw=randread", "bs=4k"]),
+        (
+            ["70/30", "bs=8k", "rate_iops=500"],
+            ["rw=randrw", "rwmixread=70", "bs=8k", "rate_iops=500"],
+        ),
+    ],
+)
+def test_words_make_the_same_job_as_their_keys(words: list[str], terms: list[str]) -> None:
+    made, same = job(*words, "/mnt/a b"), job(*terms, "directory=/mnt/a b")
+    assert (made.profile, load_keys(made.text)) == (same.profile, load_keys(same.text))
 
 
 def test_every_combination_of_the_values_is_a_step() -> None:
@@ -155,7 +165,10 @@ def test_a_comma_within_a_value_is_escaped() -> None:
     [
         (["bss=4k"], "'bs'"),
         (["rw=randreed", "directory=/x"], "'randread'"),
-        (["randread"], "rw=randread"),
+        (["randreed", "/x"], "randreed"),
+        (["4k", "8k", "/x"], "4k, 8k"),
+        (["4k", "bs=8k", "/x"], "bs="),
+        (["4k"], "directory="),
         (["bs=4z", "directory=/x"], "bs=4z"),
         (["bs="], "bs="),
         (["bs=4k", "bs=8k"], "bs="),

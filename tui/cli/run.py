@@ -33,8 +33,8 @@ PROFILE_HELP = (
     "a profile's name, the path of its YAML file, or a load generator for a job without a profile"
 )
 TERMS_HELP = (
-    "job options, after a load generator's name; comma-separated values are measured"
-    " in turn: bs=4k,64k"
+    "job options after a load generator's name, or the job in words (4k random read /mnt/x);"
+    " comma-separated values are measured in turn: bs=4k,64k"
 )
 EXIT_CODES = (
     "exit codes: 0 complete, 1 a finding makes the run invalid, 2 usage error, 3 refused before"

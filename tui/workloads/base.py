@@ -460,6 +460,22 @@ class FromTerms(Protocol):
         """Return the job of these terms, with defaults for missing ones. Raises UsageError."""
         raise UsageError("this load generator requires a profile: see benchtui profiles list")
 
+    def part_of(self, words: str) -> str:
+        """Return the normal form of words that mean something together with others of the job, such
+        as ``random`` and ``read``; empty if these do not.
+        """
+        return ""
+
+    def terms_of_parts(self, parts: Sequence[str]) -> Mapping[str, str]:
+        """Return the keys that normal forms mean together; empty if they contradict each other."""
+        return {}
+
+    def words_of_parts(self, terms: Mapping[str, str]) -> Mapping[str, Sequence[str]]:
+        """Return words that `part_of` reads, and the keys of a job that each says; empty if there
+        are none.
+        """
+        return {}
+
 
 class ProfilesOnly(FromTerms):
     """Implementation of `FromTerms` for a load generator that runs profiles only."""

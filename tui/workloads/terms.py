@@ -4,8 +4,9 @@ make.
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 JOB_LINE = "# A job without a profile: "
 """First line of such a profile; the command line that runs the job follows."""
+COMMA = re.compile(r"(?<!\\),")  # "\," is a comma within a value
 GivenTerms = Mapping[str, Sequence[str]]
 """Values by key, as typed; several values of a key make a sweep."""
 
@@ -25,6 +27,10 @@ class JobTerm(Struct, frozen=True):
     """One key of a job: its kind, default (empty if none) and a line of help.
 
     `label` is its name in the form, `choices` are words accepted in addition to its kind.
+
+    The others are for jobs in words, such as ``4k random read qd16``. `words` are more names of the
+    key; one with ``#`` fixes where the value stands: ``x#``. `plain`: a value of this kind without
+    a name is meant for this key. `means` are words that each stand for a value.
     """
 
     name: str
@@ -33,6 +39,9 @@ class JobTerm(Struct, frozen=True):
     help: str
     label: str = ""
     choices: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    plain: bool = False
+    means: tuple[tuple[str, str], ...] = ()
 
 
 class TermParam(Struct, frozen=True):
@@ -77,6 +86,16 @@ def unknown_term(
     return UsageError(
         f"{tool}: unknown term '{name}'{did_you_mean(name, known)}; common terms: {names}"
     )
+
+
+def split_values(text: str) -> tuple[str, ...]:
+    r"""Split a list at commas; ``\,`` is a literal comma."""
+    return tuple(part.strip().replace("\\,", ",") for part in COMMA.split(text))
+
+
+def joined_values(values: Iterable[str]) -> str:
+    """Join values to a text that `split_values` can split."""
+    return ",".join(value.replace(",", "\\,") for value in values)
 
 
 def fits(kind: ParamKind, values: Sequence[str]) -> bool:

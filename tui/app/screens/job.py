@@ -25,6 +25,7 @@ from tui.model.problem import BenchtuiError, UsageError
 from tui.text.line import LABEL, WARN, Line, labelled
 
 if TYPE_CHECKING:
+    from tui.engine.inputs.job_words import JobInWords
     from tui.engine.inputs.profiles import LoadedProfile
     from tui.model.plan import Plan
     from tui.workloads.base import Workload
@@ -33,6 +34,7 @@ FIRST_PLACE = "/var/tmp"  # only for this machine: the storage path of other hos
 TARGETS = {"directory", "filename"}
 ANYWHERE = {"directory": ("/",)}  # for terms that are checked without a target
 NO_TARGET = "needs a directory on the storage, or a file or device"
+NO_DIRECTORY = "needs a directory on the storage"
 EMPTY = {"directory": "required", "filename": "or a path here"}
 UNUSED = "none"  # in other empty fields without a default
 ONCE = "1"  # default of the field "repeat"
@@ -48,6 +50,13 @@ class SavedJob(Struct, frozen=True):
     tag: str
     data: dict[str, Any]
     sha256: str
+
+
+def default_workload() -> Workload:
+    """Return the default load generator among those that accept terms."""
+    from tui import workloads
+
+    return next(each for each in workloads.every() if each.from_terms().job_terms())
 
 
 class JobScreen(PlanScreen):
@@ -66,18 +75,37 @@ class JobScreen(PlanScreen):
         self.defaults: dict[str, str] = {}
         self.started: Typed | None = None  # what the newest run was started with
         self.saved: SavedJob | None = None  # as long as the fields are as they were saved
+        self.filled: Typed | None = None  # what a search filled in
+        self.searched: JobInWords | None = None  # a search that is to fill the fields
+        self.left = ""  # what was not understood of it
+        self.workload: Workload = default_workload()
+
+    def arrive(self, at: str) -> None:
+        """Fill the fields with the job that a search describes; ask first if others are unsaved."""
+        from tui.engine.inputs.job_words import job_in
+
+        if (job := job_in(at)) is None:
+            return
+        if self.unsaved and self.form.fields:
+            self.ask_to_save(partial(self.fill_from, job))
+        else:
+            self.searched = job
+
+    async def fill_from(self, job: JobInWords) -> None:
+        """Fill the fields with a job that a search describes, and show its plan."""
+        self.searched, self.arrives = job, True
+        await self.show_form()
 
     @property
-    def workload(self) -> Workload:
-        """The default load generator among those that accept terms."""
-        from tui import workloads
-
-        return next(each for each in workloads.every() if each.from_terms().job_terms())
+    def no_target(self) -> str:
+        """Why a job without a target cannot be started."""
+        terms = self.workload.from_terms().job_terms()
+        return NO_TARGET if {term.name for term in terms} >= TARGETS else NO_DIRECTORY
 
     @property
     def unsaved(self) -> str:
         """A name for what was typed if it is neither saved nor started, otherwise empty."""
-        kept = ((self.defaults, ONCE), self.started)
+        kept = ((self.defaults, ONCE), self.started, self.filled)
         if (self.terms, self.repeat) in kept or (self.plan and self.saved_profile() is not None):
             return ""
         return "the new job"
@@ -97,33 +125,56 @@ class JobScreen(PlanScreen):
 
     def note_start(self) -> None:
         """Remember what the run was started with."""
-        self.started = (self.terms, self.repeat)
+        self.started, self.left = (self.terms, self.repeat), ""
 
     async def on_screen_resume(self, event: events.ScreenResume) -> None:  # noqa: ARG002
         """Show the form, and the plan for the selected hosts or else this machine."""
         selection = self.shell.selection
         if not selection.ticked:
             selection.put(LOCAL, server=False)
-        if not self.form.fields:
+        await self.show_form()
+
+    async def show_form(self) -> None:
+        """Show the form and the plan, with the focus on what comes next."""
+        from_search = self.searched is not None
+        if from_search or not self.form.fields:
             await self.fill_form()
         self.launch_line.hold()
         self.replan()
         self.refresh_chrome()
-        if self.problem == NO_TARGET and self.arrives:
+        if self.problem == self.no_target and self.arrives:
             self.form.focus_on("directory")
+        elif from_search and self.plan is not None:
+            self.set_focus(self.plan_pane)
         elif self.arrives or self.focused is None:
             self.form.focus_first()
         self.arrives = False
         self.show_keys()
 
+    def take_search(self) -> None:
+        """Replace what was typed by the job that a search describes, if there is one."""
+        from tui.app.screens.profiles_job import not_understood
+
+        if (job := self.searched) is not None:
+            from tui import workloads
+
+            self.searched, self.saved, self.filled = None, None, None
+            self.workload = workloads.get(job.tool)
+            self.terms, self.repeat = dict(job.terms), ONCE
+            self.left = not_understood(job)
+
     async def fill_form(self) -> None:
         """Create a field for each common term, and one for the repetitions."""
+        by_search = self.searched is not None
+        self.take_search()
         here = self.shell.selection.ticked == [LOCAL]
         place = {"directory": FIRST_PLACE} if here else {}
+        place = {} if self.terms.get("filename") else place
         terms = self.workload.from_terms().job_terms()
         terms = sorted(terms, key=lambda term: term.name not in TARGETS)  # what is required first
         defaults = {term.name: place.get(term.name, term.default) for term in terms}
         self.terms, self.defaults = {**defaults, **self.terms}, defaults
+        self.filled = (self.terms, self.repeat) if by_search else self.filled
         fields = [
             FieldSpec(
                 term.name,
@@ -140,13 +191,13 @@ class JobScreen(PlanScreen):
     @property
     def given(self) -> dict[str, tuple[str, ...]]:
         """The typed values by term; empty terms are left out."""
-        from tui.engine.inputs.terms import split_values
+        from tui.workloads.terms import split_values
 
         return {name: split_values(text) for name, text in self.terms.items() if text}
 
     def check_field(self, name: str, text: str) -> str | None:
         """Return what is wrong with one field by itself, None if valid."""
-        from tui.engine.inputs.terms import split_values
+        from tui.workloads.terms import split_values
 
         if name == review_form.REPEAT:
             return review_form.check_repeat(text)
@@ -177,7 +228,7 @@ class JobScreen(PlanScreen):
 
         self.show_defaults()
         if not self.given.keys() & TARGETS:
-            raise UsageError(NO_TARGET)
+            raise UsageError(self.no_target)
         catalogue, selection = self.shell.catalogue, self.shell.selection
         if (saved := self.saved_profile()) is not None:
             name, self.loaded = saved.profile.profile, saved
@@ -212,12 +263,16 @@ class JobScreen(PlanScreen):
     def show_problem(self, problem: str) -> None:
         """Show why the plan cannot be started; a target not typed yet is no mistake."""
         super().show_problem(problem)
-        if problem == NO_TARGET:
+        if problem == self.no_target:
             self.form.show_problem("")
-            self.plan_pane.show(partial(self.draft_lines, self.draft()))
+            self.plan_pane.show(partial(draft_lines, self.draft()))
             entitle(self.plan_pane, subtitle="")
             text = f"{self.shell.symbols.warn} cannot start yet: {problem}"
             show_text(self.launch_line, Content.styled(text, "bold $warn"))
+
+    def show_warnings(self, warnings: list[str]) -> None:
+        """Show the warnings, first what was not understood of a search."""
+        super().show_warnings([*([self.left] if self.left else []), *warnings])
 
     def draft(self) -> Plan | None:
         """Return the plan as far as it is known without a target; None if other terms are wrong."""
@@ -232,11 +287,6 @@ class JobScreen(PlanScreen):
             return build_plan(loaded, Choices(hosts=hosts, repeat=int(self.repeat)))
         except (BenchtuiError, ValueError):
             return None
-
-    def draft_lines(self, draft: Plan | None, width: int) -> list[Line]:
-        """Return that the target is missing, then the plan without what depends on it."""
-        lines = labelled([("target", LABEL)], [("none yet", WARN)], width, review_plan.INDENT)
-        return [*lines, *(review_plan.draft_lines(draft, width) if draft else [])]
 
     def show_defaults(self) -> None:
         """Show the effective values in empty fields, even if no target is typed yet."""
@@ -253,7 +303,7 @@ class JobScreen(PlanScreen):
 
     async def action_defaults(self) -> None:
         """Reset every field to its default."""
-        self.terms, self.repeat = {}, ONCE
+        self.terms, self.repeat, self.left = {}, ONCE, ""
         await self.fill_form()
         self.replan()
 
@@ -294,3 +344,9 @@ class JobScreen(PlanScreen):
         self.replan()
         if then is not None:
             self.call_later(then)
+
+
+def draft_lines(draft: Plan | None, width: int) -> list[Line]:
+    """Return that the target is missing, then the plan without what depends on it."""
+    lines = labelled([("target", LABEL)], [("none yet", WARN)], width, review_plan.INDENT)
+    return [*lines, *(review_plan.draft_lines(draft, width) if draft else [])]

@@ -13,12 +13,12 @@ from textual.widget import Widget
 
 from tui.app.dialogs.text_entry import NewProfile
 from tui.app.frame.step_screen import FilteredScreen
+from tui.app.screens import profiles_job, review_plan
 from tui.app.screens import profiles_text as profile_text
-from tui.app.screens import review_plan
 from tui.app.services.launching import sample_plan
 from tui.app.services.outside_editor import edit_outside
 from tui.app.widgets.form import FilterInput
-from tui.app.widgets.lines import Builder, TextPane
+from tui.app.widgets.lines import Builder, TextPane, entitle
 from tui.app.widgets.picklist import PickList, wanted_width
 from tui.model.problem import BenchtuiError
 from tui.text.line import LABEL, TEXT, Line, Run, folded
@@ -26,6 +26,7 @@ from tui.view.plan import writes_at_all
 from tui.view.plan_layout import LayoutAhead
 
 if TYPE_CHECKING:
+    from tui.engine.inputs.job_words import JobInWords
     from tui.engine.inputs.profile_files import Stamps
     from tui.engine.inputs.profiles import Catalogue, CatalogueEntry, LoadedProfile
     from tui.model.plan import Plan
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 CHECK_FILES_S = 1.0  # between two checks whether files have changed
 WIDE_SIDE, NARROW_SIDE, LEAST_SIDE = 47, 42, 30  # cells of the list, as in the style sheet
 FRAME = 4  # cells around its rows
+SEARCHES = "name, title, or job: 4k random read"
 NO_MATCH = "Nothing matches the filter: Esc clears it"
 READING = "reading the profiles"
 PLANNED = ("time", "layout", "load", "writes")  # of the plan on one host
@@ -49,6 +51,7 @@ class ProfilesScreen(FilteredScreen):
         super().__init__()
         self.entries: list[CatalogueEntry] = []
         self.shown: list[CatalogueEntry] = []
+        self.job: JobInWords | None = None  # that the search describes
         self.used: list[str] = []  # tags, newest first
         self.shows_job = False
         self.sent_to = ""  # the profile that another screen asked for
@@ -64,7 +67,7 @@ class ProfilesScreen(FilteredScreen):
         picklist = PickList(columns, profile_text.key_of, fits=True, id="profiles-list")
         picklist.add_class("pane", update=False)
         picklist.border_title = "Profiles"
-        filter_ = FilterInput("name or title", "profiles-filter")
+        filter_ = FilterInput(SEARCHES, "profiles-filter")
         detail = TextPane(id="profiles-detail")
         detail.fills = True  # with job files, if they fit
         yield Horizontal(
@@ -96,6 +99,7 @@ class ProfilesScreen(FilteredScreen):
         if focus and not begins:
             self.hand_over(self.unhide, entries, focus)
         self.hand_over(self.take_profiles, entries, used, focus)
+        profiles_job.offered(entries, SEARCHES)  # loads what the first search would wait for
 
     def unhide(self, entries: list[CatalogueEntry], key: str) -> None:
         """Clear the filter if it hides a profile just created or edited."""
@@ -121,12 +125,17 @@ class ProfilesScreen(FilteredScreen):
         self.load_profiles(at)
 
     def filter_changed(self) -> None:
-        """Show the matches and move the cursor to the best one, while typing."""
+        """Show the matches and move the cursor to the best one, while typing.
+
+        That is the job if every word describes it, or if no profile matches.
+        """
         super().filter_changed()
         best = (
             profile_text.best(self.shown, self.filter.value) if self.filter.value.strip() else None
         )
-        if best is not None:
+        if self.job is not None and (self.job.is_whole or best is None):
+            self.picklist.move_to(profiles_job.NEW_JOB)
+        elif best is not None:
             self.picklist.move_to(profile_text.key_of(best))
 
     # -- showing
@@ -134,8 +143,11 @@ class ProfilesScreen(FilteredScreen):
     def show_rows(self) -> None:
         """Show the rows and their number."""
         search = self.filter.value
-        self.shown = profile_text.found(self.entries, search)
+        self.job = profiles_job.offered(self.entries, search)
+        self.shown = profile_text.found(self.entries, search, by_words=self.job is not None)
         top = profile_text.top_rows(self.entries, self.used) if not search else []
+        if self.job is not None:
+            top = [profiles_job.row(self.job, usual_width(self) - FRAME)]
         self.picklist.set_rows([*top, *profile_text.rows(self.shown, search)])
         found = f"{len(self.shown)} of " if search else ""
         self.picklist.border_subtitle = f"{found}{len(self.entries)} profiles"
@@ -148,6 +160,10 @@ class ProfilesScreen(FilteredScreen):
         Without rows, show why.
         """
         entry, key = self.current, self.picklist.cursor_key
+        if self.job is not None and key == profiles_job.NEW_JOB:
+            entitle(self.detail, "New job", "")
+            self.detail.show(partial(profiles_job.details, self.job, self.shell.symbols))
+            return
         family = (
             [each for each in self.shown if key == profile_text.heading_key(each)]
             if entry is None
@@ -178,25 +194,11 @@ class ProfilesScreen(FilteredScreen):
         try:
             loaded = self.shell.catalogue.load_file(entry.path, preset=entry.preset)
             if not self.shows_job:
-                return partial(self.description, loaded, entry.headline)
+                return partial(description, self, loaded, entry.headline)
             lines = review_plan.job_files(sample_plan(loaded, self.shell))
         except BenchtuiError as error:
             return partial(profile_text.broken, error.problems, self.shell.symbols)
         return lambda width: [part for line in lines for part in folded(line, width)]
-
-    def description(self, loaded: LoadedProfile, headline: str, width: int) -> list[Line]:
-        """Return what a profile measures, with its job files if they fit."""
-        plan = None
-        with suppress(BenchtuiError):
-            plan = sample_plan(loaded, self.shell)
-        writes = plan is None or any(map(writes_at_all, plan.steps))
-        lines = profile_text.description(
-            loaded.profile, headline, planned(plan, width) if plan else [], width, writes=writes
-        )
-        room = self.detail.scrollable_content_region.height - len(lines) - 1
-        jobs = review_plan.job_files(plan, room) if plan else []
-        folds = (part for line in jobs for part in folded(line, width))
-        return [*lines, Line(), *folds] if jobs else lines
 
     @property
     def current(self) -> CatalogueEntry | None:
@@ -222,8 +224,13 @@ class ProfilesScreen(FilteredScreen):
     # -- actions
 
     def action_next(self) -> None:
-        """Select the profile under the cursor and continue to the next step."""
+        """Select the profile under the cursor and continue to the next step.
+
+        The row of a new job leads to its form.
+        """
         entry = self.current
+        if self.picklist.cursor_key == profiles_job.NEW_JOB:
+            self.action_job()
         self._early = not self.entries
         if entry is None:
             return
@@ -233,6 +240,10 @@ class ProfilesScreen(FilteredScreen):
         self.shell.selection.choose_profile(entry.tag)
         self.show_rows()
         self.shell.go("review")
+
+    def action_job(self) -> None:
+        """Open the form of a job, filled with the one that the search describes."""
+        self.shell.go("job", self.filter.value if self.job is not None else "")
 
     def action_view(self) -> None:
         """Switch between description and job file."""
@@ -316,9 +327,7 @@ class ProfilesScreen(FilteredScreen):
         self._stamps = found
 
 
-async def write_profile(
-    catalogue: Catalogue, origin: str, answer: tuple[str, str] | None
-) -> None:
+async def write_profile(catalogue: Catalogue, origin: str, answer: tuple[str, str] | None) -> None:
     """Write a new profile: how it is made from `origin`, and its tag. Raises BenchtuiError."""
     if answer is None:
         return
@@ -331,12 +340,36 @@ async def write_profile(
     create(catalogue, tag, text)
 
 
+def description(
+    screen: ProfilesScreen, loaded: LoadedProfile, headline: str, width: int
+) -> list[Line]:
+    """Return what a profile measures, with its job files if they fit."""
+    plan = None
+    with suppress(BenchtuiError):
+        plan = sample_plan(loaded, screen.shell)
+    writes = plan is None or any(map(writes_at_all, plan.steps))
+    lines = profile_text.description(
+        loaded.profile, headline, planned(plan, width) if plan else [], width, writes=writes
+    )
+    room = screen.detail.scrollable_content_region.height - len(lines) - 1
+    jobs = review_plan.job_files(plan, room) if plan else []
+    folds = (part for line in jobs for part in folded(line, width))
+    return [*lines, Line(), *folds] if jobs else lines
+
+
 def fit_width(screen: ProfilesScreen) -> None:
     """Leave the width that a few matches do not need to the details."""
-    usual = NARROW_SIDE if screen.has_class("-narrow") else WIDE_SIDE
     few = bool(screen.filter.value and screen.shown) and not screen.picklist.scrolls
     wanted = max(LEAST_SIDE, wanted_width(screen.picklist) + FRAME)
-    screen.query_one("#profiles-side").styles.width = min(wanted, usual) if few else None
+    few &= screen.job is None  # its row may need more
+    screen.query_one("#profiles-side").styles.width = (
+        min(wanted, usual_width(screen)) if few else None
+    )
+
+
+def usual_width(screen: ProfilesScreen) -> int:
+    """Return the cells of the list beside long details, as in the style sheet."""
+    return NARROW_SIDE if screen.has_class("-narrow") else WIDE_SIDE
 
 
 def planned(plan: Plan, width: int) -> list[tuple[str, list[Run]]]:

@@ -115,13 +115,15 @@ def best(entries: Sequence[CatalogueEntry], search: str) -> CatalogueEntry | Non
     )
 
 
-def found(entries: Sequence[CatalogueEntry], search: str) -> list[CatalogueEntry]:
+def found(
+    entries: Sequence[CatalogueEntry], search: str, *, by_words: bool = False
+) -> list[CatalogueEntry]:
     """Return the profiles that match a search.
 
-    Matches by single letters count only if no profile matches by words.
+    Matches by single letters count only if no profile matches by words, and never with `by_words`.
     """
     scores = [score(entry, search) for entry in entries]
-    least = 2 if search.strip() and max(scores, default=0) > 1 else 1
+    least = 2 if search.strip() and (by_words or max(scores, default=0) > 1) else 1
     return [entry for entry, each in zip(entries, scores, strict=True) if each >= least]
 
 

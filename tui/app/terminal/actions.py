@@ -207,7 +207,7 @@ PROFILES = (
         "profiles.filter",
         ("slash",),
         "filter",
-        "Filter profiles by name or title",
+        "Filter profiles by name or title, or describe a job: 4k random read qd16 /mnt/weka",
         footer=2,
     ),
     Action(
@@ -224,7 +224,6 @@ PROFILES = (
         "new job",
         "Describe a job in a form, without a profile; commas sweep",
         footer=6,
-        call="app.go('job')",
     ),
     Action(
         "profiles.new",

@@ -9,33 +9,32 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tui.engine.inputs.job_words import read_words, words_in
 from tui.model.problem import Problem, UsageError, did_you_mean
-from tui.workloads.terms import JOB_LINE
+from tui.workloads.terms import JOB_LINE, joined_values, split_values
 
 if TYPE_CHECKING:
     from tui.engine.inputs.profiles import Catalogue, LoadedProfile
-    from tui.workloads.base import Workload
+    from tui.workloads.base import FromTerms, Workload
     from tui.workloads.terms import GivenTerms, TermJob, TermParam
 
-COMMA = re.compile(r"(?<!\\),")  # "\," is a comma within a value
 NO_TAG = re.compile(r"[^a-z0-9._-]+")
 LONGEST_SLUG = 40
+EXAMPLE = "4k random read"
 _PLAIN = re.compile(r"[A-Za-z/$][\w./$+-]*|0|[1-9]\d{0,14}|\d{1,15}[a-zA-Z]{1,3}", re.ASCII)
 _YAML_WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "y", "n", "null"))
 
 
 def parse_terms(workload: Workload, words: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return the values by key of ``bs=4k,64k numjobs=8``; several values make a sweep.
+    """Return the values by key of ``bs=4k,64k numjobs=8``, or of ``4k,64k x8``; several values make
+    a sweep.
 
     Raises UsageError.
     """
     found: dict[str, tuple[str, ...]] = {}
-    for word in words:
-        name, equals, text = word.partition("=")
-        if not equals or not name:
-            raise UsageError(
-                f"{workload.name}: '{word}': expected KEY=VALUE{_meant(workload, word)}"
-            )
+    words = list(words)
+    plain = [word for word in words if not _is_pair(word)]
+    for name, text in [*_in_words(workload, plain), *_pairs(filter(_is_pair, words))]:
         if name in found:
             raise UsageError(
                 f"{workload.name}: {name}= is given twice; separate values with commas: {name}=A,B"
@@ -43,32 +42,53 @@ def parse_terms(workload: Workload, words: Iterable[str]) -> dict[str, tuple[str
         found[name] = split_values(text)
         if not all(found[name]):
             raise UsageError(
-                f"{workload.name}: {word}: empty value; expected {name}=VALUE or {name}=V1,V2"
+                f"{workload.name}: {name}={text}: empty value; expected {name}=VALUE or"
+                f" {name}=V1,V2"
             )
         if again := next((each for each in found[name] if found[name].count(each) > 1), None):
             raise UsageError(
-                f"{workload.name}: {word}: {again} given twice; use --repeat for repetitions"
+                f"{workload.name}: {name}={text}: {again} given twice; use --repeat for repetitions"
             )
     return found
 
 
-def split_values(text: str) -> tuple[str, ...]:
-    r"""Split a list at commas; ``\,`` is a literal comma."""
-    return tuple(part.strip().replace("\\,", ",") for part in COMMA.split(text))
+def _is_pair(word: str) -> bool:
+    """Return whether a word is ``key=value``; a path may contain an equals sign."""
+    return "=" in word[1:] and not word.startswith("/")
 
 
-def joined_values(values: Iterable[str]) -> str:
-    """Join values to a text that `split_values` can split."""
-    return ",".join(value.replace(",", "\\,") for value in values)
+def _pairs(words: Iterable[str]) -> Iterable[tuple[str, str]]:
+    for word in words:
+        name, _, text = word.partition("=")
+        yield name, text
 
 
-def _meant(workload: Workload, word: str) -> str:
-    """Return a suggestion for an invalid term: one that accepts the word as its value, or has a
-    similar name.
-    """
+def _in_words(workload: Workload, words: Sequence[str]) -> Iterable[tuple[str, str]]:
+    """Return the keys and values that words without an equals sign mean. Raises UsageError."""
     terms = workload.from_terms()
-    takes = next((term.name for term in terms.job_terms() if word in term.choices), None)
-    return f" (did you mean {takes}={word}?)" if takes else did_you_mean(word, terms.term_names())
+    if not terms.job_terms():
+        return []  # making the job says why there is none
+    split = [each for word in words for each in ([word] if word[:1] == "/" else words_in(word))]
+    job = read_words(workload, split)
+    if job.unknown:
+        word = job.unknown[0]
+        raise UsageError(
+            f"{workload.name}: '{word}' is not understood; expected KEY=VALUE, or a job in words"
+            f" such as {EXAMPLE}{_meant(terms, word)}"
+        )
+    if job.contrary:
+        told = ", ".join(job.contrary)
+        raise UsageError(
+            f"{workload.name}: {told} contradict each other; separate values with commas: 4k,64k"
+        )
+    return job.terms.items()
+
+
+def _meant(terms: FromTerms, word: str) -> str:
+    """Return a suggestion for a word that is not understood."""
+    common = terms.job_terms()
+    return did_you_mean(word, [*(each for term in common for each in term.choices),
+                               *(term.name for term in common)])  # fmt: skip
 
 
 def command_of(tool: str, given: GivenTerms) -> str:

@@ -21,6 +21,7 @@ from tui.workloads.fio.options import (
     OF_THE_TARGET,
     JobOptions,
 )
+from tui.workloads.fio.pattern_words import part_of, terms_of, words_of
 from tui.workloads.terms import GivenTerms, JobTerm, TermJob, TermParam, fits, unknown_term
 
 PATTERNS = ("randread", "randwrite", "randrw", "read", "write", "rw")
@@ -31,20 +32,26 @@ TERMS = (
     JobTerm("rwmixread", "number", "", "Percentage of reads if rw is randrw or rw; default 70",
         "mix, % reads"),
     JobTerm("bs", "size", "", "Default: 4k if random, 1M if sequential",
-        "block size"),
-    JobTerm("numjobs", "count", "8", "Jobs on each host, each with its own file", "jobs"),
+        "block size", words=("block", "blocks", "I/O size"), plain=True),
+    JobTerm("numjobs", "count", "8", "Jobs on each host, each with its own file", "jobs",
+        words=("x#", "#x", "job", "threads", "thread", "workers", "processes", "t#", "j#")),
     JobTerm("iodepth", "count", "16", "I/Os in flight per job; 1 with psync",
-        "queue depth"),
+        "queue depth", words=("qd#", "qd", "depth", "q#")),
     JobTerm("ioengine", "text", "", "psync for a queue depth of 1, otherwise libaio", "engine",
-        ENGINES),
-    JobTerm("size", "size", "1G", "Size of each job's file", "file size"),
-    JobTerm("runtime", "duration", "30s", "Measured time of each step", "runtime"),
-    JobTerm("ramp_time", "duration", "5s", "Load before the measured time; 0: none", "ramp"),
+        ENGINES, means=(("uring", "io_uring"),)),
+    JobTerm("size", "size", "1G", "Size of each job's file", "file size",
+        words=("file", "files")),
+    JobTerm("runtime", "duration", "30s", "Measured time of each step", "runtime",
+        words=("for #", "time", "duration"), plain=True),
+    JobTerm("ramp_time", "duration", "5s", "Load before the measured time; 0: none", "ramp",
+        words=("ramp up", "warm up")),
     JobTerm("direct", "flag", "yes", "yes or no: bypass the page cache (O_DIRECT)", "direct I/O",
-        ("yes", "no")),
-    JobTerm("directory", "directory", "", "Where the hosts write the test files", "directory"),
+        ("yes", "no"), means=(("direct", "yes"), ("O_DIRECT", "yes"), ("direct I/O", "yes"),
+        ("unbuffered", "yes"), ("buffered", "no"))),
+    JobTerm("directory", "directory", "", "Where the hosts write the test files", "directory",
+        words=("dir", "path", "target"), plain=True),
     JobTerm("filename", "path", "", "File or block device, instead of a directory",
-        "file, device"),
+        "file, device", words=("file", "device", "disk", "drive", "target"), plain=True),
 )  # fmt: skip
 BY_NAME = {term.name: term for term in TERMS}
 STRUCTURAL = ("rw", "ioengine")  # they decide which other options there are and which figure counts
@@ -66,6 +73,18 @@ class FioTerms(FromTerms):
     def job_of_terms(self, given: GivenTerms) -> TermJob:
         """Return the job for these terms. Raises UsageError."""
         return make_job(given)
+
+    def part_of(self, words: str) -> str:
+        """Return the normal form of words about pattern or mix; empty for other words."""
+        return part_of(words)
+
+    def terms_of_parts(self, parts: Sequence[str]) -> Mapping[str, str]:
+        """Return ``rw`` and ``rwmixread`` as these words mean; empty for a contradiction."""
+        return terms_of(parts)
+
+    def words_of_parts(self, terms: Mapping[str, str]) -> Mapping[str, Sequence[str]]:
+        """Return words for ``rw`` and ``rwmixread``."""
+        return words_of(terms)
 
 
 def _names() -> list[str]:

@@ -29,9 +29,12 @@ REFUSED_OPTIONS = {
     "-R": "random stat requires a seed on every rank",
 }
 TERMS = (
-    JobTerm("directory", "directory", "", "Directory of the file system under test", "directory"),
-    JobTerm("ranks", "count", "8", "MPI ranks on each host", "ranks"),
-    JobTerm("items", "count", "1000", "Files per rank", "files"),
+    JobTerm("directory", "directory", "", "Directory of the file system under test", "directory",
+        words=("dir", "path", "target"), plain=True),
+    JobTerm("ranks", "count", "8", "MPI ranks on each host", "ranks",
+        words=("x#", "#x", "rank", "processes")),
+    JobTerm("items", "count", "1000", "Files per rank", "files",
+        words=("file", "files per rank")),
     JobTerm("iterations", "count", "1", "Repetitions within one mdtest run", "iterations"),
     JobTerm("options", "text", "-F -u",
         "mdtest's own options: -F files only, -u one directory per rank", "options"),
