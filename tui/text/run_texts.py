@@ -14,8 +14,7 @@ from tui.model.plan import Precondition
 from tui.model.search import Offer
 from tui.text.form import Text, worded_from
 from tui.text.names import loss_text
-from tui.text.points import offer_text
-from tui.text.search_texts import SEARCH
+from tui.text.search_texts import SEARCH, offer_text
 
 if TYPE_CHECKING:
     from tui.model.figure_record import CodedText
@@ -55,9 +54,7 @@ def steady_after(
     return f"steady after {rounds} rounds: {window_text(rule, SteadyWindow((), spread, slope))}"
 
 
-def cannot_offer(
-    offered_iops: float | None, knobs: Sequence[tuple[str, int]], quote: str
-) -> str:
+def cannot_offer(offered_iops: float | None, knobs: Sequence[tuple[str, int]], quote: str) -> str:
     """Return which load of a search cannot be offered, and why."""
     return f"cannot offer {offer_text(Offer(offered_iops, 0.0, dict(knobs)))}: {quote}"
 
@@ -83,6 +80,7 @@ STEPS: dict[str, Text] = {
     "not-started": "not started: {why}",
     "interrupted": "interrupted",
 }
+
 
 def _requested(mode: str, by: str) -> str:
     return f"{mode} requested" + (f" by {by}" if by else "")
@@ -160,6 +158,7 @@ RUNS: dict[str, Text] = {
     ),
     "few-digits": "rounded in the output, to few digits: {figures:all}",
 }
+
 
 def lock_text(run: str, owner: str, left_s: int) -> str:
     """Return which run holds a host, and how long its lock lasts."""

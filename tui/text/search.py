@@ -19,8 +19,7 @@ from tui.model.search_record import (
     ScalingRecord,
     SearchRecord,
 )
-from tui.text.points import knobs_text
-from tui.text.search_texts import NOT_HELD, search_text
+from tui.text.search_texts import NOT_HELD, knobs_text, search_text
 
 ROLES = {"maximum": "full load", "search": "search", "confirm": "confirm", "curve": "curve",
     "recover": "recovery",

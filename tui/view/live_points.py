@@ -22,9 +22,8 @@ from tui.text.line import (
     width_of,
     width_of_runs,
 )
-from tui.text.points import offer_text
 from tui.text.search import ends_text, headline_text, limits_text
-from tui.text.search_texts import search_text
+from tui.text.search_texts import offer_text, search_text
 from tui.view.matrix import KNEE, legend
 
 if TYPE_CHECKING:

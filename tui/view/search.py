@@ -35,7 +35,6 @@ from tui.text.line import (
     paired,
     plain_lines,
 )
-from tui.text.points import knobs_text
 from tui.text.search import (
     ROLES,
     TITLES,
@@ -51,7 +50,7 @@ from tui.text.search import (
     term,
     with_ends,
 )
-from tui.text.search_texts import NOT_HELD, search_text
+from tui.text.search_texts import NOT_HELD, knobs_text, search_text
 from tui.text.table import Column, text_table
 from tui.view.search_chart import curve_chart, scaling_chart
 from tui.view.step_notes import width_texts

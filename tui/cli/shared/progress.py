@@ -51,9 +51,8 @@ from tui.record.progress import (
     matrix_progress,
     step_name,
 )
-from tui.text.points import offer_text, point_text
 from tui.text.run_texts import run_text
-from tui.text.search_texts import search_text
+from tui.text.search_texts import offer_text, point_text, search_text
 from tui.view.live_wait import allocation_text, cells_text, left_text
 
 if TYPE_CHECKING:
