@@ -219,7 +219,7 @@ def _sync(journal: int, files: Sequence[Path]) -> None:
                 os.close(descriptor)
 
 
-def append_events(run_dir: Path, events: Sequence[Event], now: datetime | None = None) -> None:
+def append_events(run_dir: Path, events: Sequence[Event]) -> None:
     """Append to the journal of a run without an engine; times count from the start of the run.
 
     An incomplete last line is removed. Raises BenchtuiError if the journal cannot be written or
@@ -231,7 +231,7 @@ def append_events(run_dir: Path, events: Sequence[Event], now: datetime | None =
         try:
             check_plain(descriptor, path)
             fcntl.flock(descriptor, fcntl.LOCK_EX)  # two notes at once
-            t = _seconds_since_start(path, now or datetime.now(UTC))
+            t = _seconds_since_start(path, datetime.now(UTC))
             os.ftruncate(descriptor, complete_bytes(path))
             os.write(descriptor, b"".join(encode(replace(event, t=t)) for event in events))
             os.fsync(descriptor)

@@ -91,12 +91,15 @@ class Exporter:
         )
 
 
-def text_parts(lines: Iterable[str], lines_a_part: int = 1000) -> Iterator[bytes]:
+LINES_A_PART = 1000
+
+
+def text_parts(lines: Iterable[str]) -> Iterator[bytes]:
     """Yield lines as UTF-8 in chunks, so that a large export is never completely in memory."""
     kept: list[str] = []
     for line in lines:
         kept.append(line)
-        if len(kept) >= lines_a_part:
+        if len(kept) >= LINES_A_PART:
             yield "".join(kept).encode()
             kept = []
     if kept:

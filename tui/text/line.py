@@ -219,24 +219,27 @@ def _broken(text: str, width: int) -> list[tuple[int, int]]:
     return [*spans, (start, end)] if end > start or not spans else spans
 
 
-def folded(line: Line, width: int, indent: int = 2) -> list[Line]:
+FOLD_INDENT = 2
+
+
+def folded(line: Line, width: int) -> list[Line]:
     """Break a line that is too long after a separator: a blank, ``:``, ``/``, ``,`` or ``;``.
 
     Further lines are indented. A piece longer than a line is broken where the line ends.
     """
-    text, spans, start, end, room = line.plain, [], 0, 0, max(width, indent + 1)
+    text, spans, start, end, room = line.plain, [], 0, 0, max(width, FOLD_INDENT + 1)
     if line.width <= width:
         return [line]
     for piece in _PIECE.finditer(text):
         if width_of(text[start : piece.end()].rstrip()) > room and end > start:
             spans.append((start, end))
-            start, room = end, max(width - indent, 1)
+            start, room = end, max(width - FOLD_INDENT, 1)
         while width_of(text[start : piece.end()].rstrip()) > room:
             spans.append((start, start + room))
-            start, room = start + room, max(width - indent, 1)
+            start, room = start + room, max(width - FOLD_INDENT, 1)
         end = piece.end()
     first, *more = [_slice(line.runs, *span) for span in (*spans, (start, len(text)))]
-    return [Line.of(*first), *(Line.of((" " * indent, TEXT), *part) for part in more if part)]
+    return [Line.of(*first), *(Line.of((" " * FOLD_INDENT, TEXT), *part) for part in more if part)]
 
 
 def _slice(runs: Sequence[Run], start: int, end: int) -> tuple[Run, ...]:

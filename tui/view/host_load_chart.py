@@ -39,7 +39,7 @@ def load_charts(
     )
     plots = [
         _cpu("Busiest client", clients, thresholds, size[0]),
-        _links("Busiest client", clients, size, speeds),
+        _links(clients, size, speeds),
         _cpu("Busiest server", servers, thresholds, size[0]),
     ]
     known = [plot for plot in plots if plot is not None]
@@ -76,12 +76,12 @@ def _limit(name: str, thresholds: Mapping[str, float], seconds: float) -> Curve:
 
 
 def _links(
-    who: str,
     hosts: Sequence[HostTelemetryRecord],
     size: tuple[int, int],
     speeds: LinkSpeeds,
 ) -> Plot | None:
-    """Return the traffic of the busiest link of any host in its busier direction; None without any.
+    """Return the traffic of the busiest link of any client in its busier direction; None without
+    any.
 
     The title has the peak as a share of the links' speed; their limit is drawn if it is near.
     """
@@ -90,9 +90,9 @@ def _links(
     if not top:
         return None
     curves = [curve_over_time("", values, 1.0, role="read")]
-    title = f"{who}: {link_title(hosts, speeds)}"
+    title = f"Busiest client: {link_title(hosts, speeds)}"
     if speed := common_speed(hosts, speeds):
-        title = f"{who}: NIC, peak {units.share(top / speed)} of {speed_text(speed)}"
+        title = f"Busiest client: NIC, peak {units.share(top / speed)} of {speed_text(speed)}"
         if top > NEAR * speed:
             top, ends = max(top, LINK * speed), [LINK * speed] * 2
             line = ([0.0, len(values)], ends)

@@ -255,7 +255,10 @@ def _columns(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[f
     return [x for x, _ in points], [y for _, y in points]
 
 
-def model_points(scaling: ScalingRecord, places: int = 48) -> list[tuple[float, float]]:
+MODEL_PLACES = 48  # of the law's curve
+
+
+def model_points(scaling: ScalingRecord) -> list[tuple[float, float]]:
     """Return the scaling law's throughput from one host to the largest number of hosts; empty
     without a law.
     """
@@ -272,7 +275,7 @@ def model_points(scaling: ScalingRecord, places: int = 48) -> list[tuple[float, 
         scaling.contention.value or 0.0,
         scaling.coherence.value or 0.0,
     )
-    hosts = [1 + (most - 1) * place / places for place in range(places + 1)]
+    hosts = [1 + (most - 1) * place / MODEL_PLACES for place in range(MODEL_PLACES + 1)]
     return [(n, rate * n / (1 + sigma * (n - 1) + kappa * n * (n - 1))) for n in hosts]
 
 

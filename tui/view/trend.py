@@ -117,9 +117,10 @@ def change_runs(found: Trend, change: ChangePoint | None) -> list[Run]:
     return [(f"{word} since this run: {(change.ratio - 1) * 100:+.1f} % (p {change.p:.3f})", role)]
 
 
-def trend_chart(
-    found: Trend, width: int, height: int = 16, *, coloured: bool = False
-) -> list[Line]:
+CHART_ROWS = 16
+
+
+def trend_chart(found: Trend, width: int, *, coloured: bool = False) -> list[Line]:
     """Return a chart of the headline by run, with a curve for each span between changes."""
     values, metric = found.values, BY_UNIT[found.unit]
     curves = [
@@ -131,7 +132,7 @@ def trend_chart(
         for place, (begin, end) in enumerate(found.spans)
     ]
     if metric.name in ("iops", "bandwidth", "latency"):
-        y = value_axis(metric.name, max(values), plot_rows(height))
+        y = value_axis(metric.name, max(values), plot_rows(CHART_ROWS))
     else:
         y = Axis(0, max(values), AxisTicks([0, max(values)], ["0", units.count(max(values))]))
     step = max(1, len(values) // 10)
@@ -142,4 +143,4 @@ def trend_chart(
         AxisTicks([float(mark) for mark in marks], [str(mark) for mark in marks]),
     )
     title = f"{found.name}: {metric.title} by run"
-    return Plot(title, curves, x, y).lines(width, height, coloured=coloured)
+    return Plot(title, curves, x, y).lines(width, CHART_ROWS, coloured=coloured)

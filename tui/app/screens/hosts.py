@@ -436,7 +436,8 @@ def host_lines(host: KnownHost, host_list: HostList, width: int) -> list[Line]:
     if host.name in host_list.checking:
         lines.append(Line.of((f"{symbols.wait} checking", ACCENT)))
     elif check is None:
-        lines.append(key_hint("c", "connects and collects facts", "not checked yet: "))
+        does = " connects and collects facts"
+        lines.append(Line.of(("not checked yet: ", LABEL), ("c", ACCENT), (does, LABEL)))
     else:
         lines += verdict_lines(check, host_list, width)
     odd, facts = odd_and_facts(host, host_list)
@@ -558,8 +559,3 @@ def verdict_lines(check: HostCheck, host_list: HostList, width: int) -> list[Lin
         *labelled([("step 2", LABEL)], trusts, width, INDENT),
         *(indented([(more, LABEL)], width, INDENT) if more else []),
     ]
-
-
-def key_hint(key: str, does: str, before: str = "") -> Line:
-    """Return a line that explains a key, with the key in the accent colour."""
-    return Line.of((before, LABEL), (key, ACCENT), (f" {does}", LABEL))

@@ -275,18 +275,18 @@ def _scale_points(scaling: ScalingRecord, x: Spec, y: Spec) -> list[Spec]:
 ChartRow = dict[str, Any]
 
 
-def compared_blocks(found: SearchChange, name: str, first: str) -> Iterator[Block]:
-    """Yield the comparison of a search with the first one.
+def compared_blocks(found: SearchChange, name: str) -> Iterator[Block]:
+    """Yield the comparison of a search with the first one, A.
 
     It has figures with intervals, and throughput at the numbers of hosts that both measured.
     """
-    yield Paragraph(f"Capacity, {name} compared with {first}:", LABEL)
+    yield Paragraph(f"Capacity, {name} compared with A:", LABEL)
     yield Facts(
         [(each.strip(), ["".join(text for text, _ in runs)]) for each, runs in search_facts(found)]
     )
     if found.hosts:
         yield table_of(
-            f"Throughput by number of hosts: {first} is A, {name} is B",
+            f"Throughput by number of hosts: A, and {name} as B",
             hosts_columns(),
             found.hosts,
         )

@@ -111,7 +111,7 @@ def side_by_side(sides: Sides, found: Found) -> Iterator[Block]:
     from tui.view.report.searches import compared_blocks, over_each_other
 
     for name, each in found.items():
-        yield from compared_blocks(each.search, name, "A") if each.search is not None else ()
+        yield from compared_blocks(each.search, name) if each.search is not None else ()
     yield from over_each_other(known)
 
 

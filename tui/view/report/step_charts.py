@@ -82,16 +82,16 @@ def reading_note(seconds: int, what: str = "single seconds") -> str:
     return f"Each point covers {width} s; line: mean; band: range over {what}." if width > 1 else ""
 
 
-def rows_over(
-    columns: Sequence[Values], step_s: float = 1.0, most: int = MOST_POINTS
-) -> list[SeriesSpan]:
-    """Return several series of equal length as one: mean, lowest and highest of all values."""
+def rows_over(columns: Sequence[Values]) -> list[SeriesSpan]:
+    """Return several series of equal length, with a value per second, as one: mean, lowest and
+    highest of all values.
+    """
     length = max(map(len, columns), default=0)
-    width = seconds_per_point(length, most)
+    width = seconds_per_point(length)
     found = []
     for at in range(0, length, width):
         values = [value for column in columns for value in column[at : at + width]]
-        found.append(_point(values, (), (at + width / 2) * step_s))
+        found.append(_point(values, (), at + width / 2))
     return found
 
 

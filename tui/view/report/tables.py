@@ -86,15 +86,13 @@ def _figures(what: str, result: DirectionRecord, name: str, kind: str) -> list[T
     ]
 
 
-def _latencies(
-    result: DirectionRecord, name: str, kind: str, wanted: Sequence[float] = SHOWN_PERCENTILES
-) -> list[TableCell]:
+def _latencies(result: DirectionRecord, name: str, kind: str) -> list[TableCell]:
     latency = latency_of(result, name, kind)
     if latency is None:
-        return [NO_FIGURE] * (len(wanted) + 2)
+        return [NO_FIGURE] * (len(SHOWN_PERCENTILES) + 2)
     values = [
         latency.mean_ns,
-        *(shown_percentile(latency, each) for each in wanted),
+        *(shown_percentile(latency, each) for each in SHOWN_PERCENTILES),
         latency.max_ns,
     ]
     return [units.latency(value) for value in values]
