@@ -146,3 +146,51 @@ async def test_a_size_that_cannot_be_planned_is_reported_at_its_field_until_it_i
         await user.press("escape")
         await user.sees("Enter runs on local")
         assert not field(user, "size").has_class("-wrong")
+
+
+def under_cursor(user: User) -> list[str]:
+    return [each.spec.name for each in screen_of(user).form.fields if each.has_class("-cursor")]
+
+
+async def test_j_and_k_move_a_visible_cursor_and_e_edits_the_field_under_it(home: Path) -> None:
+    async with opened(review(home)) as user:
+        names = [each.spec.name for each in screen_of(user).form.fields]
+        assert under_cursor(user) == names[:1]
+        await user.press("k")
+        assert under_cursor(user) == names[:1]
+        await user.press("j", "down", "j", "k")
+        await user.sees(lambda: under_cursor(user) == names[2:3])
+        await user.press("e")
+        await user.sees(
+            lambda: isinstance(user.app.focused, Input) and user.app.focused.name == names[2]
+        )
+        assert under_cursor(user) == [], "the field with the focus is the one that is edited"
+        await user.press("tab", "escape")
+        assert under_cursor(user) == names[3:4]
+
+
+async def test_the_cursor_of_the_form_scrolls_into_view(home: Path) -> None:
+    async with opened(review(home), size=(80, 16)) as user:
+        form = screen_of(user).form
+        for _ in form.fields:
+            await user.press("j")
+        last = form.fields[-1]
+        assert under_cursor(user) == [last.spec.name]
+        await user.sees(lambda: form.region.contains_region(last.region))
+
+
+async def test_a_wrong_field_has_the_cursor_until_it_is_moved(home: Path) -> None:
+    async with opened(review(home)) as user:
+        await change(user, "runtime", "soon")
+        await change(user, "numjobs", "2")
+        await user.press("escape")
+        assert under_cursor(user) == ["runtime"]
+        await user.press("j", "e")
+        assert isinstance(user.app.focused, Input)
+        assert user.app.focused.name != "runtime"
+
+
+async def test_half_pages_scroll_the_plan(home: Path) -> None:
+    async with opened(review(home), size=(80, 16)) as user:
+        await user.press("pagedown")
+        await user.sees(lambda: screen_of(user).plan_pane.scroll_offset.y > 0)

@@ -14,7 +14,7 @@ from tui.app.screens import review_plan
 from tui.app.screens.review_plan import INDENT
 from tui.app.services.preflight import free_text, run_preflight
 from tui.app.terminal.theme import Symbols
-from tui.app.widgets.lines import TextPane, entitle
+from tui.app.widgets.lines import TextPane, Unit, entitle
 from tui.metrics import units
 from tui.metrics.facts import compare
 from tui.model.hostfacts import Fact
@@ -132,8 +132,9 @@ class PlanPane(TextPane):
     class Answered(Message):
         """Sent when the hosts of the plan have answered."""
 
-    def __init__(self, symbols: Symbols) -> None:
+    def __init__(self, symbols: Symbols, move_field: Callable[[int], None]) -> None:
         super().__init__(id="review-plan")
+        self.move_field = move_field  # moves the form's cursor by a number of fields
         self.fills = True  # with job files, if they fit
         self.symbols = symbols
         self.plan: Plan | None = None
@@ -143,6 +144,13 @@ class PlanPane(TextPane):
         self.preflight = Preflight()
         self.rates: dict[RateKey, LayoutRate | None] = {}  # of earlier layouts
         self.border_title = "Run plan"
+
+    def action_move(self, unit: Unit, direction: int) -> None:
+        """Scroll by half a page or to an end; keys for a single row move the form's cursor."""
+        if unit == "row":
+            self.move_field(direction)
+        else:
+            super().action_move(unit, direction)
 
     def on_mount(self) -> None:
         """Regularly show how old the preflight is."""

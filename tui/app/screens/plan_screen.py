@@ -174,7 +174,7 @@ class PlanScreen(StepScreen):
         self.arrives = True  # from another screen, not from a dialog above this one
         self.at_logout = AtLogout()
         self.ways: list[Way] = []  # what to do without hosts or profile
-        self.form: Form
+        self.form: PlanForm
         self.plan_pane: PlanPane
         self.launch_line: LaunchLine
 
@@ -185,7 +185,7 @@ class PlanScreen(StepScreen):
         self.form = PlanForm(self.check_field, symbols.bad, cut, self.UNCHANGED, id="review-form")
         self.form.add_class("pane", update=False)
         self.form.border_title = "Parameters"
-        self.plan_pane, self.launch_line = PlanPane(symbols), LaunchLine()
+        self.plan_pane, self.launch_line = PlanPane(symbols, self.form.move_cursor), LaunchLine()
         yield Horizontal(self.form, self.plan_pane, id="review-body")
         yield Static(id="review-warnings", markup=False)
         yield self.launch_line
@@ -309,8 +309,8 @@ class PlanScreen(StepScreen):
         self.show_launch()
 
     def action_edit(self) -> None:
-        """Move the focus to the form."""
-        self.form.focus_first()
+        """Move the focus to the field under the form's cursor."""
+        self.form.focus_at_cursor()
         self.show_keys()
 
     @on(Form.Done)
@@ -342,6 +342,7 @@ class PlanScreen(StepScreen):
 
     def show_launch(self) -> None:
         """Show the key that starts the plan; in a field, Enter only ends typing."""
+        self.form.show_cursor(visible=not self.form.has_focus_within)
         starts = self.launch_line.seen and self.plan is not None
         self.query_one(KeyBar).leave_out(*(() if starts else (f"{self.SCOPE}.launch",)))
         if self.plan is not None:

@@ -255,7 +255,7 @@ JOB = (
         "job.edit",
         ("e",),
         "change",
-        "Return to the last field; Tab moves to the next one",
+        "Edit the field under the cursor, which j and k move",
         footer=2,
     ),
     Action(
@@ -315,7 +315,7 @@ REVIEW = (
         "review.edit",
         ("e",),
         "change",
-        "Return to the last field; Tab moves to the next one",
+        "Edit the field under the cursor, which j and k move",
         footer=2,
     ),
     Action(

@@ -78,6 +78,10 @@ class Field(Vertical):
         &.-wrong .field-error { display: block; }
         &.-entered .field-hint { display: block; }
         &.-entered .field-label { color: $bright; }
+        &.-cursor .field-label {
+            color: $bright; background: $cursor-row; &:ansi { text-style: reverse; }
+        }
+        &.-cursor TextInput { color: $bright; background: $cursor-row; }
     }
     """
 
@@ -347,13 +351,45 @@ class Form(VerticalScroll, can_focus=False):
 class PlanForm(Form):
     """The parameters of a plan.
 
-    Tab goes round: outside of the form, letters are commands.
+    Tab goes round: outside of the form, letters are commands. While no field has the focus, a
+    cursor shows which one is edited next.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab,down", "go_round(1)", show=False),
         Binding("shift+tab,up", "go_round(-1)", show=False),
     ]
+
+    moved = False  # the cursor, since a field had the focus
+
+    @property
+    def at_cursor(self) -> Field | None:
+        """The field under the cursor: at first a wrong one, otherwise the one focused last."""
+        fields = self.fields
+        wrong = [] if self.moved else [field for field in fields if field.has_class("-wrong")]
+        last = [field for field in fields if field.spec.name == self.last]
+        return next(iter((*wrong, *last, *fields)), None)
+
+    def move_cursor(self, places: int) -> None:
+        """Move the cursor by a number of fields."""
+        if (field := self.at_cursor) is not None:
+            fields = self.fields
+            to = fields[max(0, min(fields.index(field) + places, len(fields) - 1))]
+            self.moved, self.last = True, to.spec.name
+            self.show_cursor(visible=True)
+            to.scroll_visible(animate=False)
+
+    def show_cursor(self, *, visible: bool) -> None:
+        """Show the cursor, or hide it while a field has the focus."""
+        self.moved &= visible
+        field = self.at_cursor if visible else None
+        for each in self.fields:
+            each.set_class(each is field, "-cursor")
+
+    def focus_at_cursor(self) -> None:
+        """Focus the field under the cursor."""
+        if (field := self.at_cursor) is not None:
+            self.screen.set_focus(field.query_one(TextInput))
 
     def action_go_round(self, places: int) -> None:
         """Focus a field before or after the focused one."""
