@@ -23,6 +23,7 @@ from tests.e2e.command import benchtui, only_run, start
 from tests.e2e.test_secrets import command_lines, texts_below
 from tests.lab.s3 import BUCKET, MOTO, S3Lab
 from tests.patience import PATIENCE_S, wait_until
+from tui.text.run_texts import run_text
 
 
 def has_s3() -> bool:
@@ -67,7 +68,7 @@ def run(store: S3Lab, home: Path, preset: str, **params: str) -> tuple[int, dict
 
 
 def problems(record: dict[str, Any]) -> dict[str, str]:
-    return {each["code"]: each["message"] for each in record["hosts"][0]["problems"]}
+    return {each["code"]: run_text(each["message"]) for each in record["hosts"][0]["problems"]}
 
 
 def printed(run_dir: Path, step: int, host: str) -> dict[str, Any]:

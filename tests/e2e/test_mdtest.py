@@ -362,7 +362,7 @@ def test_a_missing_mdtest_and_a_missing_directory_are_reported_in_the_same_try(
     record = Launch(home, lab.ssh_config, 2, target, program).run()
     assert record["exit_code"] == 3
     for host in record["hosts"]:
-        missing, where = [each["message"] for each in host["problems"]]
+        missing, where = [run_text(each["message"]) for each in host["problems"]]
         assert missing == f"directory {target} does not exist"
         assert where.startswith(f"{program} not found by ") and "--set program=PATH" in where
 
@@ -466,5 +466,5 @@ def test_the_plain_way_needs_hosts_that_let_each_other_in(
     launch.extend(tmp_path, "launcher: plain")
     record = launch.run()  # nobody listens on port 22 of 127.0.0.2, or nobody lets us in
     assert record["exit_code"] == 3 and launch.processes() == []
-    said = [each["message"] for host in record["hosts"] for each in host["problems"]]
+    said = [run_text(each["message"]) for host in record["hosts"] for each in host["problems"]]
     assert any("trial launch: " in text and "ssh" in text for text in said), said

@@ -106,7 +106,7 @@ async def test_an_internal_error_on_one_host_does_not_affect_the_takeover_of_oth
         host for (_, host), result in ctx.results.items() if result is not None and result.final
     ] == ["h2"]
     record = build_record(run_dir)
-    told = {host.name: [problem.message for problem in host.problems] for host in record.hosts}
+    told = {host.name: [run_text(problem.message) for problem in host.problems] for host in record.hosts}
     assert "internal error: KeyError: 'offset'" in told["h1"][0] and told["h2"] == []
     assert f"benchtui runs recover {run_dir.name}" in run_text(
         end.reason

@@ -21,6 +21,7 @@ from tests.e2e.command import benchtui, marked_processes, only_run, start
 from tests.e2e.test_secrets import command_lines, spools_of, texts_below
 from tests.lab.s3 import BUCKET, MOTO, S3Lab, fio_with_http
 from tests.patience import PATIENCE_S, wait_until
+from tui.text.run_texts import run_text
 
 FIO = fio_with_http()
 pytestmark = [
@@ -75,7 +76,7 @@ def run(store: S3Lab, home: Path, preset: str, **params: str) -> tuple[int, dict
 
 
 def problems(record: dict[str, Any]) -> dict[str, str]:
-    return {each["code"]: each["message"] for each in record["hosts"][0]["problems"]}
+    return {each["code"]: run_text(each["message"]) for each in record["hosts"][0]["problems"]}
 
 
 def test_two_hosts_put_get_and_delete_and_the_keys_are_written_nowhere(

@@ -19,6 +19,7 @@ from tui.engine.executors.load import stop_host
 from tui.engine.run.run import execute
 from tui.model.event import RunEnded
 from tui.model.operands import clause
+from tui.text.run_texts import run_text
 from tui.workloads.fio.reader import FioReader
 
 pytestmark = pytest.mark.e2e
@@ -54,8 +55,9 @@ async def test_the_others_bring_their_results_and_the_host_is_named(
     assert (end.state, end.exit_code) == ("partial", 4)
     assert run.codes(FAULTY) == ["internal-error"]
     (problem,) = run.events("host_problem")
-    assert "ValueError: no such bucket" in problem["message"]
-    assert "engine.log" in problem["message"]
+    told = run_text(problem["message"])
+    assert "ValueError: no such bucket" in told
+    assert "engine.log" in told
     assert "Traceback" in capfd.readouterr().err
     finals = {event["host"]: event.get("final", True) for event in run.events("host_result")}
     assert (finals["h1"], finals["h3"]) == (True, True)

@@ -23,6 +23,7 @@ from tui.journal.writer import Journal
 from tui.model.address import HostAddress
 from tui.model.plan import FileSpec, HostTask
 from tui.remote.connections import Connections
+from tui.text.run_texts import run_text
 
 
 @dataclass
@@ -45,7 +46,9 @@ class Run:
         except RunRefused:
             lines = (self.ctx.run_dir / "journal.jsonl").read_text().splitlines()
             return str(
-                next(event["message"] for event in map(json.loads, lines) if "code" in event)
+                run_text(
+                    next(event["message"] for event in map(json.loads, lines) if "code" in event)
+                )
             )
         return ""
 

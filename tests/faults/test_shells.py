@@ -14,6 +14,7 @@ import pytest
 from tests.lab.faults_check import problem_codes, violations
 from tests.lab.faults_run import LiveRun
 from tests.lab.sshd import SshdLab
+from tui.text.run_texts import run_text
 
 pytestmark = pytest.mark.e2e
 
@@ -109,7 +110,7 @@ def test_forced_command_is_named(forced: str, home: Path, tmp_path: Path, target
         assert record["state"] == "failed"
         assert record["exit_code"] == 3
         assert problem_codes(record, "h1") == {"forced-command"}
-        told = record["hosts"][0]["problems"][0]["message"]
+        told = run_text(record["hosts"][0]["problems"][0]["message"])
         assert "forced command" in told
         assert "only backups" in told or not forced.startswith("echo")
 
@@ -121,10 +122,8 @@ def test_login_shell_that_prints_when_all_is_over(home: Path, tmp_path: Path, ta
     ):
         record = run.finished()
         assert record["state"] == "failed"
-        assert (
-            "prints after our script has ended: goodbye"
-            in record["hosts"][0]["problems"][0]["message"]
-        )
+        told = run_text(record["hosts"][0]["problems"][0]["message"])
+        assert "prints after our script has ended: goodbye" in told
 
 
 def test_login_shell_that_is_no_shell(home: Path, tmp_path: Path, target: Path) -> None:
@@ -135,7 +134,5 @@ def test_login_shell_that_is_no_shell(home: Path, tmp_path: Path, target: Path) 
     ):
         record = run.finished()
         assert record["state"] == "failed"
-        assert (
-            "This account is currently not available."
-            in record["hosts"][0]["problems"][0]["message"]
-        )
+        told = run_text(record["hosts"][0]["problems"][0]["message"])
+        assert "This account is currently not available." in told

@@ -13,6 +13,7 @@ from tests.lab.faults_check import problem_codes, violations
 from tests.lab.faults_run import LiveRun
 from tests.lab.small_tmp import narrow
 from tests.lab.sshd import SshdLab
+from tui.text.run_texts import run_text
 
 pytestmark = pytest.mark.e2e
 
@@ -58,7 +59,7 @@ def test_spool_that_fills_up_while_it_measures(home: Path, tmp_path: Path, targe
         assert violations(run, record) == []
         assert run.spool.of("h2").whole
         run.no_process_left()
-        told = [problem["message"] for problem in record["hosts"][0]["problems"]]
+        told = [run_text(problem["message"]) for problem in record["hosts"][0]["problems"]]
         assert any("no space" in text.lower() for text in told), told
 
 
@@ -66,7 +67,7 @@ def test_spool_without_room_for_the_agent(home: Path, tmp_path: Path, target: Pa
     with small_spool(tmp_path / "lab", 12, target) as lab, begin(lab, home, target, "4s") as run:
         record = run.finished()
         assert record["state"] == "failed"
-        told = " ".join(problem["message"] for problem in record["hosts"][0]["problems"])
+        told = " ".join(run_text(problem["message"]) for problem in record["hosts"][0]["problems"])
         assert "cannot write" in told
         assert violations(run, record) == []
         run.no_process_left()

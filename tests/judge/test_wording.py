@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
+from inspect import signature
 from pathlib import Path
+from string import Formatter
 from typing import Any
 
 import pytest
@@ -31,6 +33,7 @@ from tui.model.event import Contradiction
 from tui.model.operands import clause, likeness
 from tui.model.record import Finding, RunRecord
 from tui.text.comparison_texts import COMPARISON
+from tui.text.form import Text
 from tui.text.plan_texts import PLAN
 from tui.text.run_texts import RUN
 from tui.text.search_texts import SEARCH
@@ -108,13 +111,41 @@ def test_every_caveat_of_a_plan_has_a_text_and_every_text_is_used() -> None:
         assert made == of_tool.keys()
 
 
+def of_runs() -> list[Path]:
+    """Return the modules that give codes to reasons, problems and states in a run."""
+    tui = JUDGE.parent
+    folders = ("engine", "engine/run", "engine/session", "engine/executors", "remote")
+    files = [file for folder in folders for file in (tui / folder).glob("*.py")]
+    return [*files, tui / "library" / "build.py", tui / "journal" / "fold.py"]
+
+
+def operands_of(text: Text) -> set[str]:
+    """Return the operands that a text requires."""
+    if isinstance(text, str):
+        return {name for _, name, _, _ in Formatter().parse(text) if name}
+    needed = signature(text).parameters.values()
+    return {
+        each.name for each in needed if each.kind != each.VAR_KEYWORD and each.default is each.empty
+    }
+
+
+def test_every_operand_of_a_text_is_given() -> None:
+    checked = set()
+    for file in of_runs():
+        for node in ast.walk(ast.parse(file.read_text())):
+            if not isinstance(node, ast.Call) or getattr(node.func, "id", "") != "clause":
+                continue
+            names = {each.arg for each in node.keywords}
+            for code in constants(node.args[0]):
+                missing = operands_of(RUN[code]) - names
+                # operands of a mapping are known only when the clause is made
+                assert None in names or not missing, f"{code} in {file.name}: {missing}"
+                checked.add(code)
+    assert len(checked) > 100
+
+
 def test_every_reason_of_a_run_has_a_text_and_every_text_is_used() -> None:
-    engine = JUDGE.parent / "engine"
-    folders = [
-        folder.glob("*.py") for folder in map(engine.joinpath, ("run", "session", "executors"))
-    ]
-    files = [*(file for each in folders for file in each), *engine.glob("*.py")]
-    files += [JUDGE.parent / "library" / "build.py", JUDGE.parent / "journal" / "fold.py"]
+    files = of_runs()
     of_records = {"imported", "lines-unreadable", "messages-left", "clocks-as-utc", "few-digits"}
     given = codes({"clause": 0, "Duty": 2}, files) | of_records | {*ENDS.values()}
     assert given == RUN.keys()

@@ -14,10 +14,10 @@ from tui.journal.fold import fold_all
 from tui.journal.reader import read_events
 from tui.journal.state import RunState
 from tui.library.build import write_record
-from tui.library.load import load_record, record_json
+from tui.library.load import load_record, record_json, with_texts
 from tui.library.runs import RunStore
 from tui.library.verify import verify_run
-from tui.model.event import HostState, RunEnded, StepEnded, StopRequested, encode
+from tui.model.event import HostProblem, HostState, RunEnded, StepEnded, StopRequested, encode
 from tui.model.figure_record import CodedText
 from tui.model.operands import Clause, clause
 from tui.model.rundir import JOURNAL_FILE
@@ -34,11 +34,14 @@ CODES: dict[str, Clause] = {
     "directory /proc/none does not exist": clause(
         "problem", quote="directory /proc/none does not exist"
     ),
+    "no connection to 127.0.0.1:9": clause("no-connection", hosts=["127.0.0.1:9"]),
+    "connection refused by 127.0.0.1 port 9": clause("refused-by", host="127.0.0.1", port=9),
 }
 WITH_TEXTS = {
     "steps": ("1 problem on hosts", ["not run, because my/a failed", "known to ±0.0 % after 3 "]),
     "stopped": ("stopped on request", ["cut off"]),
     "refused": ("preflight refused: local", []),
+    "problems": ("no connection to 127.0.0.1:9", []),
 }
 
 
@@ -70,15 +73,20 @@ def test_the_same_run_with_codes_says_the_same(name: str, tmp_path: Path) -> Non
     events = [*read_events(journal)]
     for event in events:
         if isinstance(event, StepEnded | RunEnded) and event.reason:
-            event.reason = CODES[str(event.reason)]
+            event.reason = CODES[run_text(event.reason)]
         if isinstance(event, HostState) and event.detail:
-            event.detail = CODES[str(event.detail)]
+            event.detail = CODES[run_text(event.detail)]
+        if isinstance(event, HostProblem):
+            text = run_text(event.message)
+            event.message = CODES.get(text, text)  # fio says some
     journal.write_bytes(b"".join(map(encode, events)))
     record = write_record(run_dir)
     assert record.reason == CodedText.model_validate(CODES[reason])
-    before = json.loads((OLD.parent / f"{name}-as-texts" / "run.json").read_text())
+    before = json.loads(with_texts((OLD.parent / f"{name}-as-texts" / "run.json").read_text()))
     shown = json.loads(record_json(run_dir))
-    assert (shown["reason"], shown["hosts"][0]["detail"]) == (reason, before["hosts"][0]["detail"])
+    assert shown["reason"] == reason
+    for part in ("detail", "problems"):
+        assert [each[part] for each in shown["hosts"]] == [each[part] for each in before["hosts"]]
     (summary,) = RunStore(run_dir.parent).list()
     assert (summary.reason, summary.why) == (CODES[reason], reason)
     assert [each for each in verify_run(run_dir).differs if not each.startswith("raw/")] == []
@@ -88,10 +96,11 @@ def test_the_same_run_with_codes_says_the_same(name: str, tmp_path: Path) -> Non
 def test_streams_have_the_text_of_a_reason(text: str) -> None:
     events = (
         HostState(t=1.0, host="h1", state="ready", detail=CODES[text]),
+        HostProblem(t=1.0, host="h1", phase="connect", code="x", message=CODES[text]),
         StepEnded(t=1.0, step=0, reason=CODES[text]),
         RunEnded(t=1.0, state="partial", exit_code=4, reason=CODES[text]),
         StopRequested(t=1.0, mode="stop", reason=CODES[text]),
     )
     for event in events:
         told = json.loads(line_of(event))
-        assert told.get("reason", told.get("detail")) == text
+        assert text in (told.get("reason"), told.get("detail"), told.get("message"))

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tui.remote
-from tui.remote.stream import BURST, CPU_BURST_S, CPU_SHARE, FLOODED, RATE, OutputBudget, flood_text
+from tui.remote.stream import BURST, CPU_BURST_S, CPU_SHARE, FLOODED, RATE, OutputBudget, flooded
 from tui.remote.transport import HostError
+from tui.text.problem_texts import problem_text
 
 HEAVIEST = 2_000_000  # bytes a second that fio was ever seen to print
 
@@ -79,4 +80,5 @@ def test_the_agent_has_the_same_bounds() -> None:
 
 @pytest.mark.parametrize("said", ["", "stdout", "stdout x y", "stderr 12 0"])
 def test_whatever_an_agent_says_of_a_flood_can_be_told(said: str) -> None:
-    assert "flood" in flood_text("fio", said) or "more than" in flood_text("fio", said)
+    told = problem_text(flooded("fio", said))
+    assert "flood" in told or "more than" in told

@@ -22,6 +22,7 @@ from tui.engine.session.host_session import HostSession
 from tui.model.address import HostAddress
 from tui.remote.connections import Connections
 from tui.remote.transport import HostError
+from tui.text.run_texts import run_text
 
 PROGRAM = os.environ.get("BENCHTUI_SSHD") or SSHD
 NEWER = (9, 8)
@@ -122,7 +123,7 @@ async def test_reconnecting_never_repeats_a_log_in_that_was_turned_down(
     async with Connections() as connections:
         session = HostSession(stranger(usual, tmp_path), connections, "run", lambda *_: None)  # type: ignore[arg-type]
         assert not await session.reconnect(20)
-        assert "permission denied" in session.refusal
+        assert "permission denied" in run_text(session.refusal)
     assert usual.hosts[0].log.count("Connection from") == 2
 
 

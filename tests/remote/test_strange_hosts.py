@@ -38,10 +38,10 @@ def test_a_problem_is_journalled_whatever_its_words_are(tmp_path: Path) -> None:
     error = HostError("lost", "h1", STRANGE)
     journal = Journal(tmp_path)
     journal.append(
-        HostProblem(t=0.0, host="h1", phase="measure", code=error.code, message=error.message)
+        HostProblem(t=0.0, host="h1", phase="measure", code=error.code, message=error.told)
     )
     journal.close()
-    assert b'"message":"caf   [31m ' in (tmp_path / "journal.jsonl").read_bytes()
+    assert b'"quote":"caf   [31m ' in (tmp_path / "journal.jsonl").read_bytes()
 
 
 async def test_a_host_that_never_ends_is_given_up() -> None:

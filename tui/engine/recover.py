@@ -64,7 +64,7 @@ def _step_started(step: Step, attempt: int) -> StepStarted:
 
 
 def _not_asked(session: HostSession, error: HostError) -> None:
-    session.problem("connect", *session.loss(f"leftovers unknown: {error.message}"))
+    session.problem("connect", *session.loss(clause("leftovers-unknown", quote=error.told)))
 
 
 def _note(
@@ -123,7 +123,7 @@ async def _connect_to_collect(session: HostSession) -> None:
 
 
 def _still_away(session: HostSession, error: HostError) -> None:
-    session.enter("lost", clause("still-unreachable", quote=error.message))
+    session.enter("lost", clause("still-unreachable", quote=error.told))
     session.say("warning", f"results not collected: {error.message}")
 
 

@@ -74,7 +74,7 @@ class HostView(Struct):
     facts: dict[str, Fact] = msgspec.field(default_factory=dict)
     last_sample_t: float | None = None
     running_since_t: float | None = None
-    problem: str | None = None
+    problem: Clause | str | None = None
     problem_code: str = ""
     problem_step: int | None = None  # its step's; None: the run's
     result: HostResult | None = None  # of the current measurement, from the tool's result
@@ -209,7 +209,7 @@ class MessageLine(Struct, frozen=True):
     t: float
     severity: Severity
     host: str | None
-    text: str
+    text: Clause | str
     step: int | None = None
 
 
@@ -232,7 +232,12 @@ class RunMessages(Struct):
         self.say(event.t, event.severity, event.host, event.text)
 
     def say(
-        self, t: float, severity: Severity, host: str | None, text: str, step: int | None = None
+        self,
+        t: float,
+        severity: Severity,
+        host: str | None,
+        text: Clause | str,
+        step: int | None = None,
     ) -> None:
         """Add a line that is not in the journal."""
         self.newest.append(MessageLine(t, severity, host, text, step))

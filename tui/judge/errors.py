@@ -57,7 +57,8 @@ def tool_errors(at: StepEvidence) -> Iterator[CheckResult]:
     wrong = (codes if record.state != "cut" else {}) | failed | errors
     if at.run.foreign:  # no other check covers the tool's own errors
         own = [each for each in record.errors if each.fatal and not each.is_contradiction]
-        wrong = {error.host: clause("reported", quote=error.message) for error in own} | wrong
+        reported = {error.host: clause("reported", quote=error.told) for error in own}
+        wrong = reported | wrong
     if wrong:
         operands: Operands = {"wrong": list(wrong.items())}
         yield CheckResult("error", "failed", len(wrong), 0, {"hosts": " ".join(wrong)}, operands)

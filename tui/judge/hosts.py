@@ -317,9 +317,7 @@ def clock_steps(evidence: RunEvidence) -> Iterator[CheckResult]:
 )
 def host_loss(at: StepEvidence) -> Iterator[CheckResult]:
     """If a host is lost part-way, the total covers a changing number of hosts."""
-    ended = {
-        error.host: error.message for error in at.record.errors if error.code == ALLOCATION_ENDED
-    }
+    ended = {error.host: error.told for error in at.record.errors if error.code == ALLOCATION_ENDED}
     if not at.record.coverage and not ended:
         raise UnknownError("samples")
     if at.record.lost_hosts or ended:

@@ -274,7 +274,7 @@ def own_figures(at: StepEvidence) -> Iterator[CheckResult]:
         raise UnknownError("own-figures")
     for error in wrong:
         scope: dict[str, Scalar] = {"hosts": error.host}
-        operands: Operands = {"host": error.host, "quote": error.message}
+        operands: Operands = {"host": error.host, "quote": error.told}
         yield CheckResult("error", "earlier", None, None, scope, operands)
     for host, found in by_host.items():
         seen: list[CheckResult] = []

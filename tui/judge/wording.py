@@ -189,7 +189,7 @@ def with_words(document: Any) -> Any:
 
 def text_of(check: str, code: str, operands: Mapping[str, Any]) -> str:
     """Return a text of a check; for a code unknown to this version, code and operands."""
-    texts = CHECKS.get(check, {})
+    texts = {**RUN, **CHECKS.get(check, {})}  # findings quote problems of hosts
     points = operands.get("points_merged")
     told = text_by_code(texts, code, {k: v for k, v in operands.items() if k != "points_merged"})
     return f"{told}; the worst of {points} points" if points else told

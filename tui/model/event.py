@@ -143,7 +143,7 @@ class HostProblem(Event, tag="host_problem"):
     host: str
     phase: PhaseName
     code: str
-    message: str
+    message: Clause | str  # text in older journals
     fatal: bool = True
 
 

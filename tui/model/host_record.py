@@ -78,7 +78,7 @@ class HostProblemRecord(RecordPart):
 
     phase: str = Field(description="phase in which it occurred")
     code: str = Field(description="stable name: fio-missing, no-space, host-key-unknown, ...")
-    message: str = Field(description="message for the user")
+    message: CodedText | str = Field(description="message for the user")
     fatal: bool = Field(True, description="true: the host could not continue")
     t_s: float | None = Field(None, description="time of the problem, in seconds since created_utc")
 

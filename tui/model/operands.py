@@ -7,6 +7,8 @@ from typing import Any, TypedDict, TypeGuard, TypeVar
 
 import msgspec
 
+from tui.model.plain import printable
+
 T = TypeVar("T")
 Operands = dict[str, Any]
 """By name: numbers in base units, names, quoted texts of hosts and people (`quote`), lists of
@@ -19,6 +21,10 @@ class Clause(TypedDict):
 
     code: str
     operands: Operands
+
+
+Told = Clause | str
+"""A text as a code, or as it came from a host, a tool or another package."""
 
 
 def clause(code: str, /, **operands: Any) -> Clause:
@@ -56,6 +62,15 @@ def listed(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: listed(each) for name, each in value.items()}
     return [listed(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def printed(value: Any) -> Any:
+    """Return an operand with printable texts."""
+    if isinstance(value, dict):
+        return {name: printed(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [printed(each) for each in value]
+    return printable(value) if isinstance(value, str) else value
 
 
 def likeness(operands: Operands) -> bytes:

@@ -16,6 +16,7 @@ from tui.model.figure_record import (
     TimeSpanRecord,
     WindowRecord,
 )
+from tui.model.operands import Told, clause
 from tui.model.roles import in_role
 
 Scalar = str | int | float | bool | None
@@ -125,8 +126,14 @@ class StepError(RecordPart):
     host: str = Field(description="host")
     phase: str | None = Field(None, description="phase")
     code: str = Field(description="stable error name")
-    message: str = Field(description="message for the user")
+    message: CodedText | str = Field(description="message for the user")
     fatal: bool = Field(True, description="true: the host's result is doubtful or lost")
+
+    @property
+    def told(self) -> Told:
+        """The message as an operand."""
+        told = self.message
+        return told if isinstance(told, str) else clause(told.code, **told.operands)
 
     @property
     def is_contradiction(self) -> bool:

@@ -146,7 +146,7 @@ def _problems(run: RunState, host: str) -> list[HostProblemRecord]:
         HostProblemRecord(
             phase=each.phase,
             code=each.code,
-            message=each.message,
+            message=coded(each.message),
             fatal=each.fatal,
             t_s=rounded(each.t),
         )

@@ -14,7 +14,7 @@ from tui.journal.step import PhaseSpan, StepState, StepStateName
 from tui.journal.telemetry import HostTelemetry
 from tui.metrics.telemetry import metric_of
 from tui.model.event import HostResult
-from tui.model.figure_record import AggregateRecord
+from tui.model.figure_record import AggregateRecord, coded
 from tui.model.plan import HostTask, Plan, Step
 from tui.model.step_record import (
     CacheDropRecord,
@@ -238,7 +238,11 @@ def rounded(value: float | None) -> float | None:
 def _errors(seen: StepState, step: Step, results: dict[str, HostResult]) -> list[StepError]:
     errors = [
         StepError(
-            host=each.host, phase=each.phase, code=each.code, message=each.message, fatal=each.fatal
+            host=each.host,
+            phase=each.phase,
+            code=each.code,
+            message=coded(each.message),
+            fatal=each.fatal,
         )
         for each in seen.problems
     ]

@@ -19,6 +19,7 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from tui.model.hostfacts import Fact
+from tui.model.operands import clause
 from tui.remote.answers import (
     AgentAnswer,
     AgentError,
@@ -115,10 +116,10 @@ class Agent:
             )
         except HostError as error:
             if error.code == "timeout" and directories:
-                message = (
-                    f"{error.message}; a file system may hang; checked: {', '.join(directories)}"
+                told = clause(
+                    "file-system-may-hang", quote=error.told, directories=list(directories)
                 )
-                raise HostError("timeout", self.host, message) from error
+                raise HostError("timeout", self.host, told) from error
             raise
         return parse_probe(answer.values, directories, list(commands))
 
@@ -277,7 +278,7 @@ class Agent:
                 return await measure_clock(channel, script.token, self.host)
         except TimeoutError:
             raise HostError(
-                "timeout", self.host, f"clock not read within {CLOCK_TIMEOUT_S:g} s"
+                "timeout", self.host, clause("clock-not-read", limit_s=CLOCK_TIMEOUT_S)
             ) from None
 
     async def call(
@@ -300,8 +301,8 @@ class Agent:
     async def _sweep(self, run: str, mark: str, *, kill: bool) -> list[MarkedProcess]:
         answer = await self.call("sweep", "kill" if kill else "list", run, mark)
         if left := int(answer.values.get("left") or 0):
-            text = f"processes of run {run} still running after SIGKILL: {left}"
-            raise HostError("processes-stuck", self.host, text)
+            told = clause("still-there", run=run, left=left)
+            raise HostError("processes-stuck", self.host, told)
         return parse_processes(answer)
 
     async def _stream(
@@ -318,8 +319,8 @@ class Agent:
             await stream.close()
             if not stream.begun:
                 raise slow_shell(self.host, STREAM_TIMEOUT_S, stream.noise) from None
-            why = f"the output stream did not start within {STREAM_TIMEOUT_S:g} s"
-            raise HostError("timeout", self.host, why) from None
+            told = clause("stream-not-started", limit_s=STREAM_TIMEOUT_S)
+            raise HostError("timeout", self.host, told) from None
         except BaseException:
             await stream.close()
             raise
@@ -327,9 +328,7 @@ class Agent:
 
     def _script(self, *words: str, environ: Mapping[str, str] | None = None) -> Script:
         if any("\0" in word for word in words):
-            raise HostError(
-                "agent-failed", self.host, "a path or argument contains a NUL character"
-            )
+            raise HostError("agent-failed", self.host, clause("nul-in-argument"))
         caller = f"{self.run_id}/{self.mark}"
         return Script.of(secrets.token_hex(8), words, environ, caller, carries=self.carries)
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct, field
 
 from tui.model.hostfacts import Fact, boot_of, is_number
+from tui.model.operands import Clause, clause
 from tui.model.plain import printable
 from tui.remote.transport import Completed, HostError
 
@@ -318,8 +319,8 @@ class AgentAnswer(Struct):
 class AgentError(HostError):
     """Raised when the agent refuses or fails; `answer` is its output so far."""
 
-    def __init__(self, host: str, message: str, answer: AgentAnswer) -> None:
-        super().__init__("agent-failed", host, message)
+    def __init__(self, host: str, told: Clause, answer: AgentAnswer) -> None:
+        super().__init__("agent-failed", host, told)
         self.answer = answer
 
 
@@ -341,23 +342,13 @@ def parse_answer(done: Completed, token: str, host: str) -> AgentAnswer:
         if equals:
             answer.values.setdefault(key, printable(value))
     if not end and done.exit_status is None:
-        raise HostError("lost", host, "connection lost before the answer was complete")
+        raise HostError("lost", host, clause("lost-in-answer"))
     if not end or code.strip() != "0":
-        raise AgentError(
-            host,
-            answer.values.get("error") or last_line(done.stderr) or "the agent ended early",
-            answer,
-        )
+        said = answer.values.get("error") or last_line(done.stderr)
+        told = clause("problem", quote=said) if said else clause("agent-ended-early")
+        raise AgentError(host, told, answer)
     if after.strip():
-        what = f"unexpected output after the agent's script: {quoted(after)}"
-        raise HostError(
-            "forced-command",
-            host,
-            (
-                f"{what}; a login shell or forced command must print nothing there, because"
-                " benchtui counts bytes of output"
-            ),
-        )
+        raise HostError("forced-command", host, clause("unexpected-output", quote=quoted(after)))
     return answer
 
 
@@ -367,14 +358,10 @@ def no_answer(done: Completed, host: str) -> HostError:
     The connection was lost, or something other than /bin/sh received the script.
     """
     if done.exit_status is None:
-        return HostError("lost", host, "connection lost before the host replied")
+        return HostError("lost", host, clause("lost-before-answer"))
     lines = (done.stdout + b"\n" + done.stderr).decode(errors="replace").strip().splitlines()
-    what = f"; it printed: {quoted(lines[0])}" if lines else ""
-    message = (
-        "/bin/sh did not run the agent's script: a forced command, or a login shell"
-        f" that exits early{what}"
-    )
-    return HostError("forced-command", host, message)
+    printed = quoted(lines[0]) if lines else ""
+    return HostError("forced-command", host, clause("not-run-by-sh", quote=printed))
 
 
 def last_line(data: bytes) -> str:
@@ -396,7 +383,7 @@ def parse_files(paths: Sequence[str], answer: AgentAnswer, host: str) -> dict[st
     lines = iter([line for line in answer.lines if line and not line.startswith("map=")])
     present = answer.values.get("map", "")
     if len(present) != len(paths):
-        raise HostError("agent-failed", host, "the agent's list of files is incomplete")
+        raise HostError("agent-failed", host, clause("files-incomplete"))
     return {
         path: file_info(next(lines, "")) if there == "1" else None
         for path, there in zip(paths, present, strict=True)

@@ -20,9 +20,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tui.model.address import HostAddress
+from tui.model.operands import Operands, clause
 from tui.remote.transport import HUNG_UP, BusyError, DeniedError, HostError, Transport
 from tui.remote.vault import Asker, Vault
 from tui.remote.way_base import HostTransport, load_transport
+from tui.text.problem_texts import problem_text
 
 if TYPE_CHECKING:
     from tui.remote.hostkeys import Presented
@@ -211,7 +213,7 @@ class Connections:
         try:
             return await asyncio.shield(task)
         except HostError as error:
-            raise HostError(error.code, target.name, error.message) from error
+            raise HostError(error.code, target.name, error.told) from error
 
     def resolve(self, address: HostAddress) -> Resolved:
         """Return the settings for connecting to a host. Raises HostError for an invalid
@@ -234,7 +236,7 @@ class Connections:
         path = ""
         for jump in target.jumps:
             if jump in above:
-                raise HostError("config", target.name, f"ProxyJump {jump} is a loop")
+                raise HostError("config", target.name, clause("jump-loop", name=jump))
             path = f"{path} {jump}".strip()
             connection = await self._bastion(path, jump, target, connection, (*above, jump))
         return connection
@@ -257,7 +259,8 @@ class Connections:
         try:
             return await asyncio.shield(task)
         except HostError as error:
-            raise HostError(error.code, target.name, f"bastion {jump}: {error.message}") from error
+            told = clause("of-bastion", name=jump, quote=error.told)
+            raise HostError(error.code, target.name, told) from error
 
     async def _open_bastion(
         self,
@@ -319,7 +322,7 @@ class Connections:
                     self._wait_out(target, error, clock() - began)
             await asyncio.sleep(pause * random.uniform(0.5, 1.5))
             pause = min(pause * 2, LONGEST_PAUSE_S)
-        raise BusyError(target.name, f"{target.host} port {target.port}")
+        raise BusyError(target.name, clause("hangs-up", host=target.host, port=target.port))
 
     def _wait_out(self, target: Resolved, error: BusyError, waited_s: float) -> None:
         """Note a server's penalty and allow another attempt; refused attempts do not extend the
@@ -329,10 +332,10 @@ class Connections:
         """
         if not error.not_allowed:
             raise error
-        why = f"{error.place} refuses this machine ({penalty(waited_s)})"
+        told = clause("penalised", host=target.host, port=target.port, waited_s=waited_s)
         if waited_s > PENALTY_WAIT_S:
-            raise BusyError(target.name, error.place, why, not_allowed=True) from error
-        self.warn(target.name, f"{why}; retrying for {PENALTY_WAIT_S:.0f} s")
+            raise BusyError(target.name, told, not_allowed=True) from error
+        self.warn(target.name, f"{problem_text(told)}; retrying for {PENALTY_WAIT_S:.0f} s")
 
     async def _in_turn(self, gate: Gate, attempt: Callable[[], Awaitable[Opened]]) -> Opened:
         async with gate.turn() as began, self._all:
@@ -424,23 +427,14 @@ class Connections:
             raise hostkeys.explain(target, on_file[0], attempt.presented, str(error)) from error
         except (asyncssh.KeyExchangeFailed, asyncssh.ConnectionLost, *HUNG_UP) as error:
             if not attempt.heard:
-                place = f"{target.host} port {target.port}"
-                raise BusyError(target.name, place, not_allowed=attempt.not_allowed) from error
+                told = clause("hangs-up", host=target.host, port=target.port)
+                raise BusyError(target.name, told, not_allowed=attempt.not_allowed) from error
             # a server without a key of the types on file ends the negotiation: it may be another
             # server
             other = await hostkeys.another(target, on_file[0], tunnel)
             raise other or explained(target, error, unusable) from error
         except (asyncssh.Error, OSError, TimeoutError, ValueError) as error:
             raise explained(target, error, [] if attempt.agent_keys else unusable) from error
-
-
-def penalty(waited_s: float) -> str:
-    """Return what sshd's refusal of this address means, and for how long it has lasted."""
-    return (
-        f'"Not allowed at this time" for {waited_s:.0f} s so far: a penalty for failed or'
-        " unfinished logins (PerSourcePenalties, 15 s to 10 min by default), or MaxStartups is"
-        " too low"
-    )
 
 
 def gate_of(target: Resolved) -> str:
@@ -489,35 +483,41 @@ def explained(target: Resolved, error: Exception, unusable: Sequence[LockedKey |
     """
     from tui.remote.ssh_library import asyncssh
 
-    name, place = target.name, target.place
-    at = f"{target.host} port {target.port}"
+    name = target.name
+    at: Operands = {"host": target.host, "port": target.port}
     if isinstance(error, asyncssh.PermissionDenied) or "many authentication failures" in str(error):
         return refused(target, unusable)
     if isinstance(error, ConnectionRefusedError):
-        return HostError("refused", name, f"connection refused by {at}")
+        return HostError("refused", name, clause("refused-by", **at))
     if isinstance(error, TimeoutError) or "timeout" in str(error).lower():
-        return HostError("timeout", name, f"no answer from {at}")
+        return HostError("timeout", name, clause("no-answer-from", **at))
     if isinstance(error, socket.gaierror):
-        return HostError("unreachable", name, f"unknown host name {target.host}")
+        return HostError("unreachable", name, clause("unknown-name", host=target.host))
     if isinstance(error, asyncssh.ConnectionLost | ConnectionResetError):
-        return HostError("lost", name, f"{at} closed the connection during the handshake: {error}")
+        return HostError("lost", name, clause("closed-in-handshake", **at, quote=str(error)))
     if isinstance(error, asyncssh.ChannelOpenError):
-        return HostError("unreachable", name, f"the bastion cannot reach {at}: {error.reason}")
-    return HostError(
-        "unreachable", name, f"cannot connect to {place}: {str(error) or type(error).__name__}"
-    )
+        told = clause("bastion-cannot-reach", **at, quote=error.reason)
+        return HostError("unreachable", name, told)
+    quote = str(error) or type(error).__name__
+    told = clause("cannot-connect", place=target.place, quote=quote)
+    return HostError("unreachable", name, told)
 
 
 def refused(target: Resolved, unusable: Sequence[LockedKey | str]) -> DeniedError:
     """Return the error for a refused login, naming the key files if they are the cause."""
-    why = "".join(f"; {each}" for each in unusable)
     encrypted = not all(isinstance(each, str) for each in unusable)
     code = "auth-failed"
     if unusable and len(unusable) == len(target.identities):
         code = "key-encrypted" if encrypted else "key-unreadable"
-    what = "no key accepted" if code == "auth-failed" else "no usable key"
-    left_out = "".join(f"; benchtui ignores {each}" for each in target.ignored_at_log_in)
-    return DeniedError(code, target.name, target.place, f"{what}{why}{left_out}")
+    reason = clause(
+        "no-key-accepted" if code == "auth-failed" else "no-usable-key",
+        unusable=[
+            each if isinstance(each, str) else clause("encrypted-key", path=each.path)
+            for each in unusable
+        ],
+        ignored=list(target.ignored_at_log_in),
+    )
+    return DeniedError(code, target.name, target.place, reason)
 
 
 def allow_open_files(hosts: int) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from tui.model.address import HostAddress
+from tui.model.operands import clause
 from tui.model.plugin import PLUGIN_FAILED, PluginError
 from tui.remote.transport import HostError
 
@@ -82,12 +83,11 @@ def host_error(host: str, error: Exception) -> HostError:
     if isinstance(error, PluginError):
         return HostError(PLUGIN_FAILED, host, str(error))
     if isinstance(error, TimeoutError):
-        return HostError("timeout", host, str(error) or "no answer in time")
+        return HostError("timeout", host, str(error) or clause("no-answer-in-time"))
     frames = traceback.extract_tb(error.__traceback__)
-    place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
-    return HostError(
-        INTERNAL_ERROR, host, f"internal error: {type(error).__name__}: {error}{place}"
-    )
+    place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    told = clause("host-internal-error", error=type(error).__name__, quote=str(error), place=place)
+    return HostError(INTERNAL_ERROR, host, told)
 
 
 def connections_of(plan: Plan, pins: Path, asker: Asker | None = None) -> Connections:

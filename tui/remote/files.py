@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from tui.model.operands import clause
 from tui.model.plan import FILE_NUMBER
 from tui.remote.agent import Agent, batches
 from tui.remote.answers import (
@@ -113,11 +114,7 @@ async def copy_program(agent: Agent, name: str, packed: str, sha256: str) -> str
         await agent.call("carry", *where, str(int(at == 0)), packed[at : at + PIECE])
     if path := await _copied(agent, name, sha256):
         return path
-    raise HostError(
-        "carry-failed",
-        agent.host,
-        f"{name}: checksum mismatch after the copy to /tmp; is /tmp full?",
-    )
+    raise HostError("carry-failed", agent.host, clause("bad-checksum", name=name))
 
 
 async def _copied(agent: Agent, name: str, sha256: str) -> str:

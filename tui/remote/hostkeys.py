@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from tui.model.operands import clause
 from tui.remote.proxy import ProxyCommand, Tunnel, way_to
 from tui.remote.ssh_library import Listener, asyncssh
 from tui.remote.transport import HUNG_UP, BusyError, HostError
@@ -30,9 +31,8 @@ class CertificateRefusedError(HostError):
 
     def __init__(self, target: Resolved, reason: str, keys: Sequence[asyncssh.SSHKey]) -> None:
         self.keys = keys
-        super().__init__(
-            "host-key-unknown", target.name, f"host certificate of {target.host} refused: {reason}"
-        )
+        told = clause("certificate-refused", host=target.host, quote=reason)
+        super().__init__("host-key-unknown", target.name, told)
 
     @property
     def algorithms(self) -> str:
@@ -97,25 +97,23 @@ async def _collect(target: Resolved, way: Tunnel | None) -> asyncssh.SSHKey:
             )
     except (asyncssh.ConnectionLost, *HUNG_UP) as error:
         not_allowed = listener.not_allowed
-        raise BusyError(
-            target.name, f"{target.host} port {target.port}", not_allowed=not_allowed
-        ) from error
+        told = clause("hangs-up", host=target.host, port=target.port)
+        raise BusyError(target.name, told, not_allowed=not_allowed) from error
     except ConnectionRefusedError as error:
-        message = f"connection refused by {target.host} port {target.port}"
-        raise HostError("refused", target.name, message) from error
+        told = clause("refused-by", host=target.host, port=target.port)
+        raise HostError("refused", target.name, told) from error
     except socket.gaierror as error:
-        raise HostError("unreachable", target.name, f"unknown host name {target.host}") from error
+        told = clause("unknown-name", host=target.host)
+        raise HostError("unreachable", target.name, told) from error
     except TimeoutError as error:
-        raise HostError(
-            "timeout", target.name, f"no answer from {target.host} port {target.port}"
-        ) from error
+        told = clause("no-answer-from", host=target.host, port=target.port)
+        raise HostError("timeout", target.name, told) from error
     except (asyncssh.Error, OSError, ValueError) as error:
         reason = str(error) or type(error).__name__
-        raise HostError(
-            "unreachable", target.name, f"no host key from {target.host}: {reason}"
-        ) from error
+        told = clause("no-host-key", host=target.host, quote=reason)
+        raise HostError("unreachable", target.name, told) from error
     if key is None:
-        raise HostError("unreachable", target.name, f"{target.host} presents no host key")
+        raise HostError("unreachable", target.name, clause("host-key-missing", host=target.host))
     return key
 
 
@@ -128,18 +126,19 @@ def explain(
     `key` is the presented key; None for a certificate.
     """
     if "revoked" in reason.lower():
-        what = "CA key that signed the host certificate" if "CA key" in reason else "host key"
-        return HostError("host-key-revoked", target.name, f"the {what} of {target.host} is revoked")
+        by_authority = "CA key" in reason
+        told = clause("ca-key-revoked" if by_authority else "key-revoked", host=target.host)
+        return HostError("host-key-revoked", target.name, told)
     if key is None:
         return CertificateRefusedError(target, reason, on_file)
     if not on_file:
-        left_out = "".join(f"; benchtui ignores {each}" for each in target.ignored_at_host_key)
-        trust = f"compare it with the host's, then run: benchtui hosts trust {target.name}"
-        return HostError(
-            "host-key-unknown",
-            target.name,
-            f"unknown host key {fingerprint(key)}; {trust}{left_out}",
+        told = clause(
+            "key-unknown",
+            fingerprint=fingerprint(key),
+            name=target.name,
+            ignored=list(target.ignored_at_host_key),
         )
+        return HostError("host-key-unknown", target.name, told)
     return changed(target, key, on_file)
 
 
@@ -165,13 +164,10 @@ def changed(
     target: Resolved, key: asyncssh.SSHKey, on_file: Iterable[asyncssh.SSHKey]
 ) -> HostError:
     """Return the error for a host key that differs from those on file."""
-    expected = ", ".join(fingerprint(other) for other in on_file)
-    message = (
-        f"host key changed: the host presents {fingerprint(key)}; expected {expected}. This may"
-        " be a man-in-the-middle attack. If the host was reinstalled, remove its line from"
-        f" {', '.join(target.known_hosts)}"
-    )
-    return HostError("host-key-changed", target.name, message)
+    expected = [fingerprint(other) for other in on_file]
+    files = list(target.known_hosts)
+    told = clause("key-changed", fingerprint=fingerprint(key), expected=expected, files=files)
+    return HostError("host-key-changed", target.name, told)
 
 
 def fingerprint(key: asyncssh.SSHKey) -> str:

@@ -23,9 +23,6 @@ class LockedKey(Struct, frozen=True):
     public: asyncssh.SSHKey | None
     certificate: asyncssh.SSHCertificate | None = None
 
-    def __str__(self) -> str:
-        return encrypted(self.path)
-
 
 class LockedKeyPair(asyncssh.SSHKeyPair):
     """Public half of an encrypted key, to test whether a server would accept the key."""
@@ -69,11 +66,6 @@ class AgentKeyPair(SSHAgentKeyPair):
         """Let the agent sign, and record that the key was used."""
         self.signed = True
         return await super().sign_async(data)
-
-
-def encrypted(path: str) -> str:
-    """Return a message on how to use an encrypted key."""
-    return f"{path} is encrypted: add it to an SSH agent (ssh-add {path})"
 
 
 def load_key(path: str) -> ClientKey | LockedKey | str:

@@ -12,7 +12,8 @@ from contextlib import AbstractAsyncContextManager
 
 from tui.model import rundir
 from tui.model.address import HostAddress
-from tui.model.distributions import not_installed
+from tui.model.distributions import this_os
+from tui.model.operands import clause
 from tui.remote.scripts import Script
 from tui.remote.transport import (
     READ_BYTES,
@@ -54,7 +55,8 @@ class LocalChannel:
             self._process.stdin.write(data)
             await self._process.stdin.drain()
         except OSError as error:
-            raise HostError("lost", self._host, f"the shell has ended: {error}") from error
+            told = clause("shell-ended", quote=str(error))
+            raise HostError("lost", self._host, told) from error
 
     async def wait(self) -> int | None:
         """Return the exit status; None if unknown."""
@@ -112,7 +114,8 @@ class LocalTransport:
             async with asyncio.timeout(timeout_s):
                 out, err = await self._complete(process, script)
         except TimeoutError:
-            raise HostError("timeout", self.address.name, f"no answer in {timeout_s:g} s") from None
+            told = clause("no-answer", limit_s=timeout_s)
+            raise HostError("timeout", self.address.name, told) from None
         finally:
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):
@@ -177,10 +180,11 @@ async def start_process(
             umask=rundir.original_umask(),  # the load creates its files as if started by hand
         )
     except FileNotFoundError as error:
-        raise HostError("command-missing", host, not_installed(argv[0])) from error
+        told = clause("not-installed", program=argv[0], os=this_os())
+        raise HostError("command-missing", host, told) from error
     except OSError as error:
-        message = f"cannot start {argv[0]}: {error.strerror}"
-        raise HostError("channel-failed", host, message) from error
+        told = clause("cannot-start", program=argv[0], quote=error.strerror)
+        raise HostError("channel-failed", host, told) from error
 
 
 async def feed(stdin: asyncio.StreamWriter, script: bytes) -> None:

@@ -10,23 +10,22 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
+from tui.model.operands import Clause, clause
 from tui.model.plain import printable
-from tui.remote.keys import encrypted
 from tui.remote.ssh_library import Listener, asyncssh
 from tui.remote.transport import DeniedError, HostError
-from tui.remote.vault import CANCELLED, NO_TERMINAL, TRIES, Question, Vault
+from tui.remote.vault import CANCELLED, TRIES, Question, Vault
 
 if TYPE_CHECKING:
     from tui.remote.keys import AgentKeyPair, LockedKeyPair
     from tui.remote.sshconfig import Keyring, Resolved
 
 Connection = asyncssh.SSHClientConnection
-IN_A_TERMINAL = "run this in a terminal"
-SET_UP_A_KEY = "or set up a key (ssh-copy-id) or an SSH agent (ssh-add)"
+
 ROUNDS = 12  # more than any honest server asks: key, password and code, three times each
 PASSWORD_LIKE = re.compile(r"pass ?(word|phrase)", re.IGNORECASE)
 ONE_TIME = re.compile(r"one.?time|\botp\b|token|code|verification", re.IGNORECASE)
@@ -206,11 +205,8 @@ class LogIn:
                     interview = await self._prepare(attempt, denied)
                 else:
                     return self._entered(connection, attempt)
-            raise HostError(
-                "auth-failed",
-                self.target.name,
-                f"gave up on {self.place} after {ROUNDS} rounds of login questions",
-            )
+            told = clause("too-many-questions", place=self.place, rounds=ROUNDS)
+            raise HostError("auth-failed", self.target.name, told)
         finally:
             self._let_others_try()
 
@@ -244,7 +240,7 @@ class LogIn:
         if attempt.refused:
             return await self._after_refusal(attempt)
         if attempt.interview:
-            raise self._failed(f"answers refused {TRIES} times") from denied
+            raise self._failed(clause("answers-refused", tries=TRIES)) from denied
         if not self.vault.can_ask:
             raise self._unattended(attempt, denied)
         refused = await self._open_keys(attempt)
@@ -253,10 +249,10 @@ class LogIn:
         if attempt.wants_password:
             await self._get_password()
         elif not attempt.wants_answers:
-            raise HostError("key-encrypted", self.target.name, refused) if refused else denied
+            raise self._failed(refused, "key-encrypted") if refused else denied
         return bool(attempt.wants_answers)
 
-    async def _open_keys(self, attempt: LoginAttempt) -> str | None:
+    async def _open_keys(self, attempt: LoginAttempt) -> Clause | Literal[""] | None:
         """Ask the user to unlock encrypted keys that the server accepts, until one is decrypted.
 
         Returns None on success, else the reason why no key is usable; empty if there is none to
@@ -266,16 +262,16 @@ class LogIn:
         if not (paths or attempt.wants_password or attempt.wants_answers):
             # servers cannot be asked about those
             paths = (await asyncio.to_thread(self.keyring.locked, self.target))[1]
-        why = ""
+        why: Clause | Literal[""] = ""
         for path in dict.fromkeys(paths):
             is_locked, unlock = (
                 partial(self.keyring.is_locked, path),
                 partial(self.keyring.unlock, path),
             )
-            why = await self.vault.open_key(path, is_locked, unlock)
-            if not why:
+            locked = await self.vault.open_key(path, is_locked, unlock)
+            if locked is None:
                 return None
-            why = f"permission denied for {self.place}: {path} is encrypted: {why}"
+            why = clause("stays-encrypted", path=path, why=locked)
         return why
 
     async def _get_password(self) -> None:
@@ -289,7 +285,7 @@ class LogIn:
             self._let_others_try()
             return
         if self.password.hopeless or not self.vault.can_ask:
-            raise self._failed(self.password.hopeless or "password refused")
+            raise self._failed(self.password.hopeless or clause("password-refused"))
         if self.password.value is None and await self.vault.ask_password(self.password) is None:
             raise self._failed(CANCELLED)
 
@@ -297,7 +293,7 @@ class LogIn:
         if not self.pilot:  # accepted by others: this host has one of its own
             note = f"{self.place} refused the password that other hosts accept"
             if not self.vault.can_ask:
-                raise self._failed("password refused")
+                raise self._failed(clause("password-refused"))
             self.password = self.vault.password(
                 f"server {self.place}", f"password for {self.place}"
             )
@@ -307,24 +303,19 @@ class LogIn:
         await self._get_password()
         return bool(attempt.wants_answers)
 
-    def _failed(self, why: str, code: str = "auth-failed") -> HostError:
-        return HostError(code, self.target.name, f"permission denied for {self.place}: {why}")
+    def _failed(self, why: Clause, code: str = "auth-failed") -> HostError:
+        return HostError(code, self.target.name, clause("denied", place=self.place, why=why))
 
     def _unattended(self, attempt: LoginAttempt, denied: DeniedError) -> HostError:
         """Return the error for a login that needs answers when there is no user to ask."""
         locked = next((key.path for key in attempt.locked if key.accepted), None)
         if attempt.wants_answers:
-            asked = " and ".join(repr(text) for text in attempt.wants_answers)
-            why = f"the server asks for {asked} at every login; {NO_TERMINAL}"
-            return self._failed(why, "one-time-code")
+            asked = [repr(text) for text in attempt.wants_answers]
+            return self._failed(clause("asked-at-every-login", asked=asked), "one-time-code")
         if locked is not None:
-            return self._failed(f"{encrypted(locked)}, or {IN_A_TERMINAL}", "key-encrypted")
+            return self._failed(clause("encrypted-key-unasked", path=locked), "key-encrypted")
         if attempt.wants_password:
-            why = (
-                f"{denied.reason}; the server accepts a password, but {NO_TERMINAL}:"
-                f" {IN_A_TERMINAL}, {SET_UP_A_KEY}"
-            )
-            return self._failed(why, "password-needed")
+            return self._failed(clause("password-wanted", why=denied.reason), "password-needed")
         return denied
 
 

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, cast
 
+from tui.model.operands import clause
 from tui.remote.answers import quoted
 from tui.remote.transport import BusyError, DeniedError, HostError
 
@@ -202,17 +203,14 @@ async def failure(proxy: ProxyCommand, error: HostError) -> HostError:
         await proxy.over(LAST_WORDS_S)
     proxy.close()
     await proxy.over()
-    name = f"ProxyCommand {quoted(proxy.command, 200)!r}"
-    output = f": {proxy.last_line}" if proxy.last_line else ""
+    command, output = quoted(proxy.command, 200), proxy.last_line
     if error.code == "timeout":
-        return HostError(
-            "timeout", error.host, f"no answer through {name}; {error.message}{output}"
-        )
-    ended = f"ended with status {proxy.status}" if proxy.status else "ended before the SSH greeting"
+        told = clause("no-answer-through", command=command, quote=error.told, output=output)
+        return HostError("timeout", error.host, told)
+    ended = clause("proxy-ended", command=command, status=proxy.status, output=output)
     if proxy.status in NOT_FOUND:
-        return HostError("unreachable", error.host, f"{name} {ended}{output}")
+        return HostError("unreachable", error.host, ended)
     if isinstance(error, BusyError):
-        return BusyError(error.host, "", f"{name} {ended}{output}")
-    return HostError(
-        error.code, error.host, f"{error.message}; {name}{output}" if output else error.message
-    )
+        return BusyError(error.host, ended)
+    told = clause("proxy-said", command=command, quote=error.told, output=output)
+    return HostError(error.code, error.host, told if output else error.told)

@@ -16,6 +16,7 @@ from asyncio.subprocess import Process
 from collections.abc import Collection, Iterator, Sequence
 from hashlib import blake2b
 
+from tui.model.operands import Clause, clause
 from tui.model.plain import printable
 from tui.remote.frames import (
     GRANT_BYTES,
@@ -126,7 +127,8 @@ class TrunkChannel:
             self.finish(number_in(data))
         elif kind == b"f":
             why = printable(data.decode("utf-8", "replace")[:QUOTED])
-            self.fail(HostError("channel-failed", self._host, f"cannot start a shell: {why}"))
+            told = clause("cannot-start-shell", quote=why)
+            self.fail(HostError("channel-failed", self._host, told))
 
     def fail(self, error: HostError) -> None:
         """End the channel with an error for its readers and writers."""
@@ -136,7 +138,7 @@ class TrunkChannel:
                 output.set_exception(error)
             self.finish(None)
 
-    def lose(self, why: str) -> None:
+    def lose(self, why: Clause) -> None:
         """End the channel because the node is lost."""
         self.fail(HostError("lost", self._host, why))
 
@@ -170,11 +172,11 @@ class TrunkChannel:
 
 
 class NodeEnd:
-    """A node of a trunk. `lost`: why it can no longer be reached; empty while it can."""
+    """A node of a trunk. `lost`: why it can no longer be reached; None while it can."""
 
     def __init__(self, trunk: Trunk, name: str, ident: bytes) -> None:
         self.trunk, self.name = trunk, name
-        self.lost = ""
+        self.lost: Clause | None = None
         self.silent_pings = 0
         self.channels: dict[int, TrunkChannel] = {}
         self._framer = Framer(ident)
@@ -206,7 +208,7 @@ class NodeEnd:
         if channel in self.channels:
             self.channels[channel].handle(kind, data)
 
-    def lose(self, why: str) -> None:
+    def lose(self, why: Clause) -> None:
         """End all channels to the node."""
         self.lost = self.lost or why
         for channel in list(self.channels.values()):
@@ -225,7 +227,7 @@ class Trunk:
         self.ends: dict[str, NodeEnd] = {}
         self.notices: dict[str, str] = {}
         self.suspects: set[str] = set()
-        self.over = ""  # why it has ended
+        self.over = False
         self._process = process
         self._by_id: dict[bytes, NodeEnd] = {}
         self._joiners = {b"%d" % at: Joiner() for at in range(len(nodes))}
@@ -295,17 +297,17 @@ class Trunk:
                 while not self.over:
                     self._news.clear()
                     await self._news.wait()
-        self._end("the connection is closed")
+        self._end(clause("connection-closed"))
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await drain(self._process)
 
-    def _end(self, why: str) -> None:
+    def _end(self, why: Clause) -> None:
         """End srun, and all channels with it."""
         if self.over:
             return
-        self.over = why
+        self.over = True
         kill(self._process)
         for end in self.ends.values():
             end.lose(why)
@@ -321,7 +323,7 @@ class Trunk:
             for line in lines:
                 self._handle_line(line)
         await asyncio.wait([self._tasks[1]], timeout=CLOSE_TIMEOUT_S)  # its reason
-        self._end(f"srun ended: {self.last_words}")
+        self._end(clause("srun-ended", quote=self.last_words))
 
     @property
     def last_words(self) -> str:
@@ -360,7 +362,7 @@ class Trunk:
                 self._greet(frame[2].decode("ascii", "replace"), ident)
         except GarbledError as error:
             if end is not None:
-                end.lose(f"the connection through srun is damaged: {error}")
+                end.lose(clause("srun-damaged", quote=str(error)))
 
     def _greet(self, name: str, ident: bytes) -> None:
         if name in self.nodes and name not in self.ends:
@@ -372,7 +374,7 @@ class Trunk:
         if match is not None and match[2] in self.nodes:
             self.notices[match[2]] = match[1]
             if match[2] in self.ends:
-                self.ends[match[2]].lose("the process that starts shells on the node has ended")
+                self.ends[match[2]].lose(clause("starter-ended"))
             self._news.set()
 
     async def _write(self) -> None:
@@ -388,7 +390,7 @@ class Trunk:
                 async with asyncio.timeout(STUCK_S):
                     await stdin.drain()
         except TimeoutError:
-            self._end("srun accepts no more input: a node may hang")
+            self._end(clause("srun-stuck"))
         except OSError:
             return  # it has ended: its output gives the reason
 
@@ -400,7 +402,7 @@ class Trunk:
                 end.silent_pings += 1
                 if end.silent_pings > SILENT_PINGS and not end.lost:
                     self.suspects.add(end.name)
-                    end.lose("the host no longer answers")
+                    end.lose(clause("silent-host"))
 
 
 class KnownBlocks:

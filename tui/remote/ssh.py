@@ -10,6 +10,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from tui.model.address import HostAddress
+from tui.model.operands import Clause, clause
 from tui.remote.scripts import Script
 from tui.remote.ssh_library import asyncssh
 from tui.remote.transport import (
@@ -71,7 +72,8 @@ class Shells:
             async with asyncio.timeout(timeout_s):
                 return await self._call(script)
         except TimeoutError:
-            raise HostError("timeout", self._host, f"no answer in {timeout_s:g} s") from None
+            told = clause("no-answer", limit_s=timeout_s)
+            raise HostError("timeout", self._host, told) from None
 
     @asynccontextmanager
     async def talk(self, script: Script) -> AsyncIterator[Channel]:
@@ -86,7 +88,7 @@ class Shells:
         # the shell exists and has these parts
         await self._call(Script(script.token, ":", script.parts))
         if not self._idle:
-            raise HostError("lost", self._host, "the shell ended")
+            raise HostError("lost", self._host, clause("shell-over"))
         shell = self._idle.pop()
         try:
             await shell.begin(script, talks=True)
@@ -214,20 +216,22 @@ def faults(host: str) -> Iterator[None]:
     try:
         yield
     except asyncssh.ChannelOpenError as error:
-        raise HostError("channel-failed", host, f"no channel: {error.reason}") from error
+        told = clause("no-channel", quote=error.reason)
+        raise HostError("channel-failed", host, told) from error
     except (asyncssh.Error, OSError, asyncio.IncompleteReadError) as error:
         raise HostError("lost", host, how_lost(error)) from error
 
 
-def how_lost(error: Exception) -> str:
-    """Return why a connection was lost, without the words "connection lost"."""
+def how_lost(error: Exception) -> Clause:
+    """Return why a connection was lost."""
     text = str(error)
     if "keepalive" in text:
-        return "the host no longer answers"
+        return clause("silent-host")
     if isinstance(error, ConnectionResetError | BrokenPipeError):
-        return "the connection was reset"
-    closed = isinstance(error, asyncssh.ConnectionLost | asyncio.IncompleteReadError)
-    return "the connection was closed" if closed else text or type(error).__name__
+        return clause("connection-reset")
+    if isinstance(error, asyncssh.ConnectionLost | asyncio.IncompleteReadError):
+        return clause("connection-closed")
+    return clause("problem", quote=text or type(error).__name__)
 
 
 class SshChannel:
@@ -307,7 +311,7 @@ class SshTransport:
         except TimeoutError:
             if not begun and timeout_s >= SHELL_S:
                 raise slow_shell(host, SHELL_S, seen) from None
-            raise HostError("timeout", host, f"no answer in {timeout_s:g} s") from None
+            raise HostError("timeout", host, clause("no-answer", limit_s=timeout_s)) from None
 
     async def open(self, script: bytes) -> SshChannel:
         """Start a script whose stdin stays open. Raises HostError."""
@@ -318,8 +322,8 @@ class SshTransport:
                     await channel.write(script)
                 return channel
         except TimeoutError:
-            why = f"cannot open a channel within {OPEN_TIMEOUT_S:g} s"
-            raise HostError("timeout", self.address.name, why) from None
+            told = clause("no-channel-in", limit_s=OPEN_TIMEOUT_S)
+            raise HostError("timeout", self.address.name, told) from None
 
     @contextlib.contextmanager
     def _unless_lost(self) -> Iterator[None]:

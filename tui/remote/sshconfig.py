@@ -19,6 +19,7 @@ from typing import Any
 from msgspec import Struct
 
 from tui.model.address import HostAddress
+from tui.model.operands import clause
 from tui.model.paths import from_home
 from tui.model.plain import printable
 from tui.remote.answers import quoted
@@ -140,14 +141,9 @@ def resolve(
         settings = read_settings(address, sources, files or ConfigFiles(), directory)
         return resolved(address, settings, config_path, pins)
     except (ValueError, OSError, RuntimeError) as error:  # ~ of an unknown user
-        where = (
-            " " + ", ".join(str(source.path) for source in sources)
-            if isinstance(error, OSError)
-            else ""
-        )
-        raise HostError(
-            "config", address.name, quoted(f"SSH configuration{where}: {error}", 500)
-        ) from error
+        files_read = [str(each.path) for each in sources] if isinstance(error, OSError) else []
+        told = clause("ssh-configuration", files=files_read, quote=quoted(str(error), 500))
+        raise HostError("config", address.name, told) from error
 
 
 def read_settings(
@@ -473,9 +469,8 @@ def read_known_hosts(target: Resolved) -> asyncssh.SSHKnownHosts:
     try:
         return asyncssh.read_known_hosts(list(target.known_hosts))
     except (OSError, ValueError, asyncssh.Error) as error:
-        raise HostError(
-            "config", target.name, f"known_hosts {', '.join(target.known_hosts)}: {error}"
-        ) from error
+        told = clause("known-hosts", files=list(target.known_hosts), quote=str(error))
+        raise HostError("config", target.name, told) from error
 
 
 def read_revoked(target: Resolved, path: str) -> list[asyncssh.SSHKey]:
@@ -486,8 +481,8 @@ def read_revoked(target: Resolved, path: str) -> list[asyncssh.SSHKey]:
     try:
         return list(asyncssh.read_public_key_list(path))
     except (OSError, ValueError, asyncssh.Error) as error:
-        why = f"RevokedHostKeys {path}: {error}; expected public keys, one per line (no KRL)"
-        raise HostError("config", target.name, why) from error
+        told = clause("revoked-host-keys", path=path, quote=str(error))
+        raise HostError("config", target.name, told) from error
 
 
 def entries_of(target: Resolved, known: asyncssh.SSHKnownHosts) -> KnownKeys:

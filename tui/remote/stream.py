@@ -11,6 +11,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from tui.model.operands import Clause, clause
 from tui.remote.answers import parse_answer
 from tui.remote.transport import Channel, Completed, HostError, find_mark
 
@@ -119,8 +120,8 @@ class AgentStream:
             async with asyncio.timeout(WRITE_TIMEOUT_S):
                 await self._channel.write(words)
         except TimeoutError:
-            why = f"the host accepted no input for {WRITE_TIMEOUT_S:g} s"
-            raise HostError("timeout", self._host, why) from None
+            told = clause("accepts-no-input", limit_s=WRITE_TIMEOUT_S)
+            raise HostError("timeout", self._host, told) from None
 
     async def _ended(self) -> int | None:
         try:
@@ -136,7 +137,7 @@ class AgentStream:
         if end < 0:
             # raises its reason
             parse_answer(Completed(bytes(seen), b"", await self._ended()), self._token, self._host)
-            raise HostError("agent-failed", self._host, "the agent ended before it sent any output")
+            raise HostError("agent-failed", self._host, clause("agent-without-output"))
         return bytes(seen[end + 1 :])
 
     async def _pump(self, kind: Kind, first: bytes) -> None:
@@ -150,9 +151,8 @@ class AgentStream:
         except HostError as error:
             await self._pieces.put(error)
         except Exception as error:  # whatever the error, the reader must not wait forever
-            await self._pieces.put(
-                HostError("lost", self._host, f"the stream broke: {type(error).__name__}: {error}")
-            )
+            told = clause("stream-broke", error=type(error).__name__, quote=str(error))
+            await self._pieces.put(HostError("lost", self._host, told))
 
 
 EXCHANGES = 8
@@ -194,7 +194,7 @@ async def measure_clock(channel: Channel, token: str, host: str) -> ClockOffset 
 async def _until(channel: Channel, mark: bytes, host: str) -> bytes:
     seen = bytearray()
     if await find_mark(mark, seen, channel.read, host) < 0:
-        raise HostError("agent-failed", host, "the agent stopped reporting the time")
+        raise HostError("agent-failed", host, clause("agent-without-time"))
     return bytes(seen)
 
 
@@ -245,35 +245,35 @@ class OutputBudget:
         if self._left[kind] < 0:
             raise self._flooded(kind, bounds(kind))
         if self._left["cpu"] < 0:
-            raise self._flooded(
-                kind,
-                f"parsing the output takes more than {CPU_SHARE * 100:.0f} % of a CPU core of the"
-                " jump host",
-            )
+            raise self._flooded(kind, clause("parsing-limit", share=CPU_SHARE))
 
-    def _flooded(self, kind: str, why: str) -> HostError:
-        amount = self._taken[kind] / 1e6
-        return HostError(
-            FLOODED,
-            self._host,
-            f"{self._what} floods {NAMES[kind]} ({amount:.1f} MB so far): {why}",
+    def _flooded(self, kind: str, why: Clause) -> HostError:
+        told = clause(
+            "floods",
+            load=self._what,
+            stream=NAMES[kind],
+            sent_bytes=round(self._taken[kind]),
+            why=why,
         )
+        return HostError(FLOODED, self._host, told)
 
 
-def bounds(kind: str) -> str:
-    """Return the limits of a stream as text."""
-    return f"limit {RATE[kind] / 1e6:g} MB/s and {BURST[kind] / 1e6:g} MB at once"
+def bounds(kind: str) -> Clause:
+    """Return the limits of a stream."""
+    return clause("stream-limit", limit_bytes_per_s=RATE[kind], burst_bytes=BURST[kind])
 
 
-def flood_text(what: str, flood: str) -> str:
+def flooded(load: str, flood: str) -> Clause:
     """Return the message on a flood reported by the agent as stream, kB, seconds."""
     stream, _, rest = flood.partition(" ")
     kb, _, seconds = rest.partition(" ")
     if not (kb.isdigit() and seconds.isdigit()):
-        return f"{what} printed more than allowed; the agent killed it on the host"
-    kind = "err" if stream == "stderr" else "out"
-    took = f"the last {seconds} s" if seconds != "0" else "less than 1 s"
-    return (
-        f"{what} flooded {stream}: {int(kb) / 1000:,.1f} MB in {took}, {bounds(kind)}; the agent"
-        " killed it on the host"
+        return clause("printed-too-much", load=load)
+    return clause(
+        "flooded",
+        load=load,
+        stream=stream,
+        sent_bytes=int(kb) * 1000,
+        last_s=int(seconds),
+        limit=bounds("err" if stream == "stderr" else "out"),
     )

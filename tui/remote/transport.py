@@ -9,9 +9,11 @@ from typing import Protocol
 from msgspec import Struct
 
 from tui.model.address import HostAddress
+from tui.model.operands import Clause, clause, printed
 from tui.model.plain import printable
 from tui.model.problem import BenchtuiError, Problem
 from tui.remote.scripts import Script
+from tui.text.problem_texts import problem_text
 
 MOST_BYTES = 16 << 20  # per answer; the longest are lists of files, tens of KiB
 # of a login shell's output before the script begins, or an answer's stderr
@@ -29,15 +31,17 @@ class HostError(BenchtuiError):
     password-needed, one-time-code, key-unreadable, key-encrypted, host-key-unknown,
     host-key-changed, host-key-revoked, config, command-missing, channel-failed, lost, agent-failed,
     processes-stuck, forced-command, slow-shell, flooded, carry-failed, allocation-ended,
-    internal-error; others add their own.
+    internal-error; others add their own. `told`: the problem; a text if it comes from elsewhere.
     """
 
     exit_code = 3
 
-    def __init__(self, code: str, host: str, message: str) -> None:
+    def __init__(self, code: str, host: str, told: Clause | str) -> None:
         self.code = code
         self.host = host
-        super().__init__(Problem(printable(message), host=host))
+        coded = clause("problem", quote=told) if isinstance(told, str) else told
+        self.told: Clause = printed(coded)
+        super().__init__(Problem(problem_text(self.told), host=host))
 
     @property
     def message(self) -> str:
@@ -52,9 +56,9 @@ class DeniedError(HostError):
     offered.
     """
 
-    def __init__(self, code: str, host: str, place: str, reason: str) -> None:
+    def __init__(self, code: str, host: str, place: str, reason: Clause) -> None:
         self.reason = reason
-        super().__init__(code, host, f"permission denied for {place}: {reason}")
+        super().__init__(code, host, clause("denied", place=place, why=reason))
 
 
 class GoneError(HostError):
@@ -74,16 +78,9 @@ class BusyError(HostError):
     (PerSourcePenalties).
     """
 
-    def __init__(
-        self, host: str, place: str, why: str | None = None, *, not_allowed: bool = False
-    ) -> None:
-        self.place = place
+    def __init__(self, host: str, told: Clause, *, not_allowed: bool = False) -> None:
         self.not_allowed = not_allowed
-        message = why or (
-            f"{place} closes the connection before the SSH greeting: not an SSH server, or"
-            " MaxStartups is too low"
-        )
-        super().__init__("lost", host, message)
+        super().__init__("lost", host, told)
 
 
 class Completed(Struct, frozen=True):
@@ -96,21 +93,10 @@ class Completed(Struct, frozen=True):
     exit_status: int | None
 
 
-def ended_with(exit_status: int | None) -> str:
-    """Return how a process ended as text: ``exited with status 1``, or ``ended``."""
-    return "ended" if exit_status is None else f"exited with status {exit_status}"
-
-
-def too_much(
-    size: int, host: str, most: int = MOST_BYTES, what: str = "the answer to one call has"
-) -> None:
+def too_much(size: int, host: str, most: int = MOST_BYTES, what: str = "answer") -> None:
     """Raise HostError if output is longer than `most` bytes, which no valid output reaches."""
     if size > most:
-        raise HostError(
-            "flooded",
-            host,
-            f"{what} more than {most >> 10} KiB: something on the host may print endlessly",
-        )
+        raise HostError("flooded", host, clause("too-much", what=what, most_bytes=most))
 
 
 def slow_shell(host: str, seconds: float, seen: bytes | bytearray) -> HostError:
@@ -118,9 +104,7 @@ def slow_shell(host: str, seconds: float, seen: bytes | bytearray) -> HostError:
     alive.
     """
     output = printable(seen[:MOST_QUOTED].decode("utf-8", "replace")).strip()
-    text = f"logged in, but the login shell did not start within {seconds:g} s: "
-    text += "a start-up file may be waiting, or the link may be slow"
-    return HostError("slow-shell", host, text + (f" It printed: {output}" if output else ""))
+    return HostError("slow-shell", host, clause("slow-shell", limit_s=seconds, quote=output))
 
 
 async def find_mark(
@@ -166,9 +150,7 @@ async def read_all(
 
 def check_noise(seen: bytes | bytearray, host: str) -> None:
     """Raise HostError if a host prints too much output before the script starts."""
-    too_much(
-        len(seen), host, MOST_NOISE, "the login shell did not start the agent's script and printed"
-    )
+    too_much(len(seen), host, MOST_NOISE, "login")
 
 
 async def read_stderr(read: Callable[[int], Awaitable[bytes]], host: str) -> bytes:
@@ -176,7 +158,7 @@ async def read_stderr(read: Callable[[int], Awaitable[bytes]], host: str) -> byt
     seen = bytearray()
     while data := await read(READ_BYTES):
         seen += data
-        too_much(len(seen), host, MOST_NOISE, "the script's stderr has")
+        too_much(len(seen), host, MOST_NOISE, "stderr")
     return bytes(seen)
 
 

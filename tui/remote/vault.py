@@ -13,11 +13,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
+from tui.model.operands import Clause, clause
 from tui.model.plain import printable
 
 TRIES = 3
-NO_TERMINAL = "there is no terminal to ask on"
-CANCELLED = "no input"
+CANCELLED = clause("no-input")
 
 
 class Question(Struct, frozen=True):
@@ -71,7 +71,7 @@ class Password:
         self.confirmed = False
         self.tries = 0
         self.note = ""
-        self.hopeless = ""  # why it is not asked for any more
+        self.hopeless: Clause | None = None  # why it is not asked for any more
 
     def __repr__(self) -> str:
         return f"Password({self.what!r})"  # never its value
@@ -82,9 +82,7 @@ class Password:
         self.tries += 1
         self.note = f"refused by {place}, {TRIES - self.tries} of {TRIES} tries left"
         if self.tries >= TRIES:
-            self.hopeless = (
-                f"the {self.what} was refused {TRIES} times by {place}; not tried on other hosts"
-            )
+            self.hopeless = clause("password-given-up", what=self.what, tries=TRIES, place=place)
 
 
 class Vault:
@@ -95,7 +93,7 @@ class Vault:
         self.turn = asyncio.Lock()  # one question at a time
         self._passwords: dict[str, Password] = {}
         self._keys: dict[str, asyncio.Lock] = {}
-        self._locked_for_good: dict[str, str] = {}
+        self._locked_for_good: dict[str, Clause] = {}
 
     @property
     def can_ask(self) -> bool:
@@ -126,22 +124,22 @@ class Vault:
 
     async def open_key(
         self, path: str, is_locked: Callable[[], bool], unlock: Callable[[str], bool]
-    ) -> str:
+    ) -> Clause | None:
         """Ask for the passphrase of a key file, once for all hosts.
 
-        Returns why the key stays encrypted; empty on success.
+        Returns why the key stays encrypted; None on success.
         """
         async with self._keys.setdefault(path, asyncio.Lock()):
             if not is_locked():
-                return ""
+                return None
             if path not in self._locked_for_good:
                 why = await self._open_key(path, unlock)
-                if not why:
-                    return ""
+                if why is None:
+                    return None
                 self._locked_for_good[path] = why
             return self._locked_for_good[path]
 
-    async def _open_key(self, path: str, unlock: Callable[[str], bool]) -> str:
+    async def _open_key(self, path: str, unlock: Callable[[str], bool]) -> Clause | None:
         note = ""
         for left in reversed(range(TRIES)):
             question = Question(
@@ -152,6 +150,6 @@ class Vault:
             if not answers or not answers[0]:
                 return CANCELLED
             if await asyncio.to_thread(unlock, answers[0]):
-                return ""
+                return None
             note = f"wrong passphrase, {left} of {TRIES} tries left"
-        return f"{TRIES} wrong passphrases"
+        return clause("wrong-passphrases", tries=TRIES)

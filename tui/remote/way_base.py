@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import ClassVar, NamedTuple, Protocol
 
 from tui.model.address import HostAddress
+from tui.model.operands import Clause
 from tui.model.problem import UsageError
 from tui.model.tool import load_from
 from tui.remote.transport import HostError, Transport
@@ -62,7 +63,7 @@ class HostTransport:
         """Return notes for the user on how a connected host is reached."""
         return ()
 
-    async def why_ended(self, address: HostAddress) -> str:
+    async def why_ended(self, address: HostAddress) -> Clause | str:
         """Return why a host is gone: ``allocation 4711 ended: time limit``; empty if it is not."""
         return ""
 

@@ -11,11 +11,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 
 from tui.model.address import HostAddress
+from tui.model.operands import clause
 from tui.model.plain import printable
 from tui.remote.local import LocalChannel, LocalTransport
 from tui.remote.scripts import Script
 from tui.remote.ssh import Shells
-from tui.remote.transport import BEGIN, Channel, Completed, HostError, Transport, ended_with
+from tui.remote.transport import BEGIN, Channel, Completed, HostError, Transport
 from tui.remote.way_base import HostTransport, SshOpener
 
 QUOTED = 200
@@ -40,10 +41,10 @@ def command_of(address: HostAddress) -> list[str]:
     try:
         words = shlex.split(address.through or "")
     except ValueError as error:
-        message = f"exec: {str(error).lower()}: {address.through}"
-        raise HostError("config", address.name, message) from error
+        told = clause("exec-unreadable", quote=str(error).lower(), command=address.through)
+        raise HostError("config", address.name, told) from error
     if not words:
-        raise HostError("config", address.name, "exec: no command given")
+        raise HostError("config", address.name, clause("exec-empty"))
     return [word.replace("{host}", address.address or address.name) for word in words]
 
 
@@ -118,6 +119,6 @@ class PipedTransport(LocalTransport):
         lines = [
             line for line in done.stderr.decode("utf-8", "replace").splitlines() if line.strip()
         ]
-        last = printable(lines[-1].strip()[:QUOTED]) if lines else "no output"
-        why = f"{self.shell[0]} {ended_with(done.exit_status)} and did not start a shell: {last}"
-        raise HostError("channel-failed", self.address.name, why)
+        last = printable(lines[-1].strip()[:QUOTED]) if lines else ""
+        told = clause("no-shell", program=self.shell[0], status=done.exit_status, quote=last)
+        raise HostError("channel-failed", self.address.name, told)

@@ -21,6 +21,7 @@ from typing import NamedTuple, TypeVar
 
 from tui.model.address import HostAddress
 from tui.model.event import ALLOCATION_ENDED
+from tui.model.operands import Clause, clause
 from tui.model.plain import printable
 from tui.model.quantities import seconds_of
 from tui.remote.local import MARKS, start_process
@@ -39,7 +40,6 @@ from tui.remote.transport import (
     GoneError,
     HostError,
     Transport,
-    ended_with,
     read_all,
     read_stderr,
 )
@@ -68,7 +68,7 @@ ENDING_TRIES, ENDING_PAUSE_S = 60, 0.5
 HOLDER = "exec 4>&1; /bin/sh 3>&1 >&4 4>&- | cat >/dev/null 4>&-"
 FOREIGN = ("SLURM", "SRUN", "SBATCH", "SALLOC")  # of the job that benchtui runs in: options of srun
 GOING_ON = ("", "RUNNING", "SUSPENDED")
-REASONS = {"TIMEOUT": "time limit", "NODE_FAIL": "a node failed", "OUT_OF_MEMORY": "out of memory"}
+
 UNKNOWN = "Invalid job id"
 
 
@@ -237,7 +237,7 @@ class TrunkTransport:
                 )
                 return self._answered(Completed(out, err, await channel.wait()))
         except TimeoutError:
-            raise HostError("timeout", host, f"no answer in {timeout_s:g} s") from None
+            raise HostError("timeout", host, clause("no-answer", limit_s=timeout_s)) from None
         finally:
             channel.drop()
 
@@ -269,9 +269,9 @@ class TrunkTransport:
         """
         if BEGIN in done.stdout:
             return done
-        end = printable(done.stderr.decode("utf-8", "replace").strip()[-QUOTED:]) or "no output"
-        why = f"the shell {ended_with(done.exit_status)} before the script began: {end}"
-        raise HostError("lost" if self.lost() else "channel-failed", self.address.name, why)
+        last = printable(done.stderr.decode("utf-8", "replace").strip()[-QUOTED:])
+        told = clause("shell-ended-early", status=done.exit_status, quote=last)
+        raise HostError("lost" if self.lost() else "channel-failed", self.address.name, told)
 
 
 class SlurmOutput(NamedTuple):
@@ -293,7 +293,7 @@ class AsSlurmStep(HostTransport):
     def __init__(self) -> None:
         self._jobs: dict[str, JobTrunks] = {}
         self._notes: dict[str, str] = {}  # by host
-        self._asked: dict[str, asyncio.Task[str]] = {}
+        self._asked: dict[str, asyncio.Task[Clause | str]] = {}
         self._times: dict[str, asyncio.Task[SlurmOutput]] = {}
 
     async def open(self, address: HostAddress, ssh: SshOpener) -> Transport:
@@ -332,7 +332,7 @@ class AsSlurmStep(HostTransport):
         answer = await asked_once(self._times, address.through or "", lambda: slurm_output(*asked))
         return HostLimits(left_s=seconds_of(answer.out))
 
-    async def why_ended(self, address: HostAddress) -> str:
+    async def why_ended(self, address: HostAddress) -> Clause | str:
         """Return how the job ended; empty while it runs, or if Slurm does not answer.
 
         Concurrent callers share one query to Slurm.
@@ -351,7 +351,7 @@ async def asked_once(
     return await asyncio.shield(task)
 
 
-async def how_ended(job: str) -> str:
+async def how_ended(job: str) -> Clause | str:
     """Return how a job ended, such as ``allocation 4711 ended: time limit``; empty while it runs,
     or if Slurm does not answer.
 
@@ -360,15 +360,15 @@ async def how_ended(job: str) -> str:
     for _ in range(ENDING_TRIES):
         answer = await slurm_output("scontrol", "--oneliner", "show", "job", job)
         if UNKNOWN in answer.err:
-            return f"allocation {job} ended: no longer known to Slurm"
+            return clause("allocation-unknown", job=job)
         words: Mapping[str, str] = dict(word.partition("=")[::2] for word in answer.out.split())
         state = words.get("JobState", "")
         if state in GOING_ON:
             return ""
         if state != "COMPLETING":
-            return f"allocation {job} ended: {REASONS.get(state, state.lower().replace('_', ' '))}"
+            return clause("allocation-over", job=job, state=state)
         await asyncio.sleep(ENDING_PAUSE_S)  # the reason is known once its processes are gone
-    return f"allocation {job} ended"
+    return clause("allocation-over", job=job, state="")
 
 
 def node_of(address: HostAddress) -> str:

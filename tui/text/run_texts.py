@@ -14,6 +14,7 @@ from tui.model.plan import Precondition
 from tui.model.search import Offer
 from tui.text.form import Text, worded_from
 from tui.text.names import loss_text
+from tui.text.problem_texts import PROBLEMS, lock_text
 from tui.text.search_texts import SEARCH, offer_text
 
 if TYPE_CHECKING:
@@ -106,10 +107,6 @@ def in_progress(
 
 RUNS: dict[str, Text] = {
     "allocation-ended": "{quote}",
-    "secret-missing": (
-        "no value for the secret {names:all}: set it in the environment, or start benchtui on a"
-        " terminal"
-    ),
     "hosts-away": (
         "{hosts:all} lost: a search requires all hosts; to continue once they are back: benchtui"
         " runs resume, or u on Runs"
@@ -160,25 +157,6 @@ RUNS: dict[str, Text] = {
 }
 
 
-def lock_text(run: str, owner: str, left_s: int) -> str:
-    """Return which run holds a host, and how long its lock lasts."""
-    return f"in use by run {run} of {owner}; its lock expires in {left_s} s unless renewed"
-
-
-# codes of the problems with which a host ended a load
-LOAD_ENDS: dict[str, Text] = {
-    "lease-expired": "lease expired: the host stopped the load",
-    "supervisor-died": "the agent's supervisor was killed; the remaining load was stopped",
-    "host-rebooted": "the host rebooted during the measurement",
-    "spool-full": "no space left in the agent's directory under /tmp on the host: output lost",
-    "runner-died": "the shell that ran the load was killed",
-    "agent-directory-removed": (
-        "the agent's directory under /tmp on the host was removed; the host stopped the load"
-    ),
-    "agent-flooded": "too much output: the host stopped the load",
-    "end-unknown": "output collected; exit code unknown: the host did not answer",
-}
-
 # states of hosts
 HOSTS: dict[str, Text] = {
     "lock-wait": lambda **lock: f"waiting: {lock_text(**lock)}",
@@ -194,14 +172,10 @@ HOSTS: dict[str, Text] = {
     "recovering": "recovering",
     "collecting": "collecting",
     "still-unreachable": "still unreachable: {quote}",
-    "spool-missing": "spool not found: {quote}",
     "no-contact": "{quote}; no contact for {lease_s:g} s, load stops",
-    "stop-unconfirmed": "could not confirm that the load has stopped",
     "ended-early": "ended early",
     "ended-by-host": "{quote}",
-    "problem": "{quote}",
-    **LOAD_ENDS,
 }
 
-RUN = STEPS | RUNS | HOSTS
+RUN = STEPS | RUNS | HOSTS | PROBLEMS
 RUN_OR_SEARCH = SEARCH | RUN

@@ -364,7 +364,7 @@ def message_of(
         return (f"{does}: {text}" if over else text), role
     does = SHOWN.get(does, does)
     if host.problem:
-        return f"{does}: {host.problem}", "warn"
+        return f"{does}: {run_text(host.problem)}", "warn"
     return f"{does}: {run_text(host.detail)}" if host.detail else does, LABEL
 
 

@@ -396,7 +396,9 @@ def errors(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidenc
     elif record.state not in ("imported", "baseline"):
         yield ObjectionEvidence("partly", run_text(record.reason) or f"the run is {record.state}")
     problems = [
-        f"{host.name}: {problem.message}" for host in record.hosts for problem in host.problems
+        f"{host.name}: {run_text(problem.message)}"
+        for host in record.hosts
+        for problem in host.problems
     ]
     yield from (ObjectionEvidence("partly", text) for text in problems[:3])
 

@@ -413,7 +413,9 @@ def _problems(record: RunRecord) -> list[str]:
     for step in record.steps:
         for error in step.errors:
             if error.code == "tool-error":  # problems of hosts are above
-                lines += _wrapped(f"{error.host}: {step.name}", error.message, indent="  ")
+                lines += _wrapped(
+                    f"{error.host}: {step.name}", run_text(error.message), indent="  "
+                )
     return ["problems:", *lines] if lines else []
 
 

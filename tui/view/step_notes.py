@@ -23,6 +23,7 @@ from tui.record.headline import coverage_text, length_text
 from tui.record.progress import rounds_text
 from tui.text.comparison_texts import NOT_AS_SEALED
 from tui.text.line import LABEL, SEVERITY_MARKS, TEXT, VALUE, Line, Run, labelled
+from tui.text.run_texts import run_text
 from tui.text.search import caveats
 
 if TYPE_CHECKING:
@@ -396,9 +397,8 @@ def shared_problems(record: RunRecord) -> list[SharedProblem]:
     found: dict[tuple[str, str, str, bool], list[str]] = {}
     for host in record.hosts:
         for each in host.problems:
-            found.setdefault((each.phase, each.code, each.message, each.fatal), []).append(
-                host.name
-            )
+            told = (each.phase, each.code, run_text(each.message), each.fatal)
+            found.setdefault(told, []).append(host.name)
     return [SharedProblem(list(dict.fromkeys(hosts)), *what) for what, hosts in found.items()]
 
 

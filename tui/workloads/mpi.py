@@ -26,6 +26,7 @@ from tui.model.event import (
     OperationResult,
 )
 from tui.model.plan import MpiLaunch, Step
+from tui.text.problem_texts import how_ended
 from tui.workloads.messages import Rule, explainer, mpi_explainer, unreachable
 from tui.workloads.reading import Item, LineSplitter, LogLine, Reader
 
@@ -349,7 +350,7 @@ class RanksReader:
             self._missing() if started else [f"{self.tool} did not start: no output from any rank"]
         )
         ended = (
-            [(f"{self.tool}-exit-code", f"mpiexec {how(exit_code)}")]
+            [(f"{self.tool}-exit-code", f"mpiexec {how_ended(exit_code)}")]
             if exit_code not in (0, None)
             else []
         )
@@ -488,7 +489,7 @@ class ProxyReader:
         return (
             problems
             if problems or exit_code in (0, None)
-            else [("mpi-proxy", f"MPI proxy {how(exit_code)}")]
+            else [("mpi-proxy", f"MPI proxy {how_ended(exit_code)}")]
         )
 
 
@@ -497,11 +498,3 @@ def host_result(host: str, step: int, version: str, *, final: bool) -> HostResul
     hosts.
     """
     return HostResult(t=0.0, host=host, step=step, dirs={}, tool_version=version, final=final)
-
-
-def how(exit_code: int | None) -> str:
-    """Return how a program ended, as text; exit codes above 128 mean a signal, as in the shell."""
-    if exit_code is None:
-        return "ended with an unknown exit status"
-    signal = exit_code - SIGNALS
-    return f"was killed by signal {signal}" if 0 < signal <= 64 else f"exited with code {exit_code}"

@@ -22,6 +22,7 @@ from tui.text.line import (
     labelled,
     rule,
 )
+from tui.text.run_texts import run_text
 from tui.view.live_series import OF_HOST, HostsOverTime, LaneCells
 from tui.view.step_notes import now_text
 
@@ -125,7 +126,7 @@ class HostDetails(Struct, frozen=True):
         """Yield the messages about the host, with the time in the run."""
         for line in self.state.messages.newest:
             if line.host == self.host:
-                said: list[Run] = [(line.text, SEVERITY_KEYS.get(line.severity, TEXT))]
+                said: list[Run] = [(run_text(line.text), SEVERITY_KEYS.get(line.severity, TEXT))]
                 yield from labelled([(clock(line.t), LABEL)], said, width, INDENT)
 
 

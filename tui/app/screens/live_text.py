@@ -394,7 +394,7 @@ def without_hosts(state: RunState) -> str:
     """Return why a run ended, without the hosts that its problems name."""
     hosts: dict[str, list[str]] = {}
     for problem in state.problems:
-        hosts.setdefault(problem.message, []).append(problem.host)
+        hosts.setdefault(run_text(problem.message), []).append(problem.host)
     reason = run_text(state.reason)
     for names in hosts.values():
         reason = reason.removesuffix(f": {', '.join(names)}")
@@ -408,7 +408,7 @@ def problem_lines(state: RunState, room: int, width: int) -> list[str]:
     """
     hosts: dict[str, list[str]] = {}
     for problem in sorted(state.problems, key=lambda problem: not problem.fatal):
-        hosts.setdefault(problem.message, []).append(problem.host)
+        hosts.setdefault(run_text(problem.message), []).append(problem.host)
     lines = [f"{some_of(names)}: {text}" for text, names in hosts.items()]
     if says_all(state):
         lines = [
@@ -533,7 +533,7 @@ def messages(
     run of several steps, problems have the name of their step in front.
     """
     # shown above, in full
-    told = {problem.message for problem in state.problems} if says_all(state) else set()
+    told = [problem.message for problem in state.problems] if says_all(state) else []
     in_rows = (
         set()
         if whole or state.ended
@@ -543,7 +543,12 @@ def messages(
     named = several and any(line.step is not None for line in state.messages.newest)
     names = step_names(plan) if plan is not None and named else []
     return [
-        LogLine(line.t, line.severity, line.host or "", text_of_step(names, line.step, line.text))
+        LogLine(
+            line.t,
+            line.severity,
+            line.host or "",
+            text_of_step(names, line.step, run_text(line.text)),
+        )
         for line in state.messages.newest
         if (view is None or line.host in (None, view.name))
         and line.text not in told

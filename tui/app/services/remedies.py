@@ -16,6 +16,7 @@ from tui.metrics.units import plural
 from tui.model.plain import some
 from tui.model.problem import BenchtuiError
 from tui.remote.way_base import PRINTS_KEYS
+from tui.text.run_texts import run_text
 
 if TYPE_CHECKING:
     from tui.app.frame.step_screen import StepScreen
@@ -188,7 +189,7 @@ def of_state(state: RunState) -> Remedy | None:
         return None
     return remedy_of(
         state.state,
-        (Trouble(each.host, each.code, each.message) for each in state.problems),
+        (Trouble(each.host, each.code, run_text(each.message)) for each in state.problems),
         state.hosts,
     )
 
@@ -196,7 +197,7 @@ def of_state(state: RunState) -> Remedy | None:
 def of_record(record: RunRecord) -> Remedy | None:
     """Return the remedy for a run on Result; None if it needs none."""
     problems = (
-        Trouble(host.name, each.code, each.message)
+        Trouble(host.name, each.code, run_text(each.message))
         for host in record.hosts
         for each in host.problems
     )

@@ -111,7 +111,7 @@ class ProgressDisplay:
                     self.line(f"{clock(event.t)} {phase_text(event)}")
             elif isinstance(event, HostProblem):
                 advice = f"; {ADVICE[event.code]}" if event.code in ADVICE else ""
-                self.line(f"{clock(event.t)} {event.host}: {event.message}{advice}")
+                self.line(f"{clock(event.t)} {event.host}: {run_text(event.message)}{advice}")
             elif isinstance(event, PointOffered | PointDecided):
                 self.point(event)
             elif isinstance(event, Message) and event.severity != "info":

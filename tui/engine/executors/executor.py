@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from tui.journal.clock import ASKED_TO_END
 from tui.model.operands import Clause, clause
-from tui.text.run_texts import run_text
 
 if TYPE_CHECKING:
     from tui.engine.session.context import RunContext, Window
@@ -29,11 +28,11 @@ ENDS = {
 }
 
 
-def end_of(reason: str) -> tuple[str, str]:
+def end_of(reason: str) -> tuple[str, Clause]:
     """Return code and message of the problem if a host ended a load for this reason."""
     if reason in ENDS:
-        return ENDS[reason], run_text(clause(ENDS[reason]))
-    return f"agent-{reason}", f"the host stopped the load: {reason}"
+        return ENDS[reason], clause(ENDS[reason])
+    return f"agent-{reason}", clause("stopped-by-host", quote=reason)
 
 
 def early_end(reason: str) -> Clause | str:
@@ -45,11 +44,10 @@ def early_end(reason: str) -> Clause | str:
     return clause(ENDS[reason]) if reason in ENDS else clause("ended-by-host", quote=reason)
 
 
-def loss_text(reason: str) -> str:
+def loss_of(reason: str) -> Clause:
     """Return the message for a connection that was lost before the output was collected."""
     known = reason in ENDS and reason != "unknown"
-    ended = run_text(clause(ENDS[reason])) if known else "how the load ended is unknown"
-    return f"connection lost and not restored; {ended}"
+    return clause("not-restored", why=clause(ENDS[reason] if known else "ended-somehow"))
 
 
 class AdoptedStep(Struct, frozen=True):

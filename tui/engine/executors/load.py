@@ -53,19 +53,15 @@ async def _follow(run: TaskRun, state: HostStateName) -> Outcome:
             return await _give_up(run, fault)
     except asyncio.CancelledError:
         run.session.enter("lost", clause("stop-unconfirmed"))
-        run.session.problem(
-            run.phase,
-            "stop-unconfirmed",
-            "could not confirm that the load has stopped",
-            fatal=False,
-        )
+        told = clause("stop-unconfirmed")
+        run.session.problem(run.phase, "stop-unconfirmed", told, fatal=False)
         return Outcome(None, "unconfirmed", collected=False)
 
 
 async def _give_up(run: TaskRun, fault: Exception) -> Outcome:
     """End a host's load whose output can no longer be recorded, and return its outcome."""
     error = as_host_error(run.session, fault)
-    run.session.problem(run.phase, error.code, error.message)
+    run.session.problem(run.phase, error.code, error.told)
     try:
         async with asyncio.timeout(DELIVERY_S):
             await run.stop(abort=True)
@@ -134,15 +130,12 @@ def _name_late(run: TaskRun) -> None:
     """Report that a host is still busy long after its planned end."""
     if run.session.failed or run.ended:
         return
-    late = f"still busy {OVERTIME_S:g} s after its planned end"
     if (silent_s := run.output.silent_s) > FROZEN_S:
-        message = (
-            f"{late}, silent for {silent_s:.0f} s: the host is frozen, or its storage"
-            " does not answer"
-        )
-        run.session.problem(run.phase, "load-frozen", message, fatal=False)
+        told = clause("load-frozen", late_s=OVERTIME_S, silent_s=silent_s)
+        run.session.problem(run.phase, "load-frozen", told, fatal=False)
     else:
-        run.session.problem(run.phase, "overtime", late, fatal=False)
+        told = clause("overtime", late_s=OVERTIME_S)
+        run.session.problem(run.phase, "overtime", told, fatal=False)
 
 
 async def _reason_to_end(

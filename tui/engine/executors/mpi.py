@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tui import workloads
-from tui.engine.executors.executor import AdoptedStep, early_end, end_of, loss_text
+from tui.engine.executors.executor import AdoptedStep, early_end, end_of, loss_of
 from tui.engine.executors.mpi_job import HeadRun, MpiJob
 from tui.engine.preflight.clean import why_kept
 from tui.engine.preflight.mpi_hosts import (
@@ -39,13 +39,14 @@ from tui.engine.session.host_session import HostSession
 from tui.engine.session.targets import identify_paths
 from tui.engine.session.task import Outcome, TaskLoad, TaskRun
 from tui.model.event import FileCreated, FilesRemoved, MetadataPhase, StepEnded, TaskStarted
-from tui.model.operands import clause
+from tui.model.operands import Told, clause
 from tui.model.plan import HostTask, Identities, MpiLaunch, Step
 from tui.remote import made, mpi
 from tui.remote.files import stat_files
 from tui.remote.mpi import parse_facts
 from tui.remote.transport import HostError
-from tui.workloads.mpi import REPORTS, ProxyReader, ReportsReader, host_result, how
+from tui.text.problem_texts import how_ended
+from tui.workloads.mpi import REPORTS, ProxyReader, ReportsReader, host_result
 
 if TYPE_CHECKING:
     from tui.engine.session.history import History
@@ -80,7 +81,7 @@ async def make_directory(head: HostSession, directory: str, files: Mapping[str, 
             await head.ask(partial(mpi.write_file, directory=reports, name=name, text=text))
         await identify_paths(head, [posixpath.dirname(directory)], folders)
     except HostError as error:
-        head.problem("barrier", error.code, error.message)
+        head.problem("barrier", error.code, error.told)
         told = clause("directory-not-created", directory=directory, host=head.name)
         raise RunRefused(EXIT_PARTIAL, told) from error
 
@@ -157,7 +158,7 @@ async def probe_hosts(ctx: RunContext, step: Step) -> Cluster:
 
 def _not_probed(session: HostSession, error: HostError) -> None:
     if not session.failed:  # reported when the host was lost
-        session.problem("preflight", error.code, error.message)
+        session.problem("preflight", error.code, error.told)
 
 
 async def try_out(ctx: RunContext, step: Step, cluster: Cluster) -> None:
@@ -188,17 +189,11 @@ async def _same_file_system(
     async def see(session: HostSession) -> None:
         seen, cannot_write = await session.ask(lambda agent: mpi.sees(agent, directory, name))
         if not seen:
-            session.problem(
-                "preflight",
-                "not-shared",
-                f"{directory} is not the same file system as on {head.name}",
-            )
+            told = clause("not-shared", directory=directory, head=head.name)
+            session.problem("preflight", "not-shared", told)
         elif cannot_write:
-            session.problem(
-                "preflight",
-                "dir-not-writable",
-                f"cannot create files in {directory}: {cannot_write}",
-            )
+            told = clause("cannot-create-files", directory=directory, quote=cannot_write)
+            session.problem("preflight", "dir-not-writable", told)
 
     await on_hosts(ctx, JUDGE, [head], mark, _not_writable)
     try:
@@ -209,7 +204,7 @@ async def _same_file_system(
 
 
 def _not_writable(head: HostSession, error: HostError) -> None:
-    head.problem("preflight", "dir-not-writable", error.message)
+    head.problem("preflight", "dir-not-writable", error.told)
 
 
 async def trial(ctx: RunContext, step: Step, cluster: Cluster) -> None:
@@ -244,15 +239,15 @@ async def _finish_trial(job: MpiJob, head: HostSession) -> None:
             await job.give_up()
     job.keep()
     job.ctx.check_stop()
-    problems = [(job.cause.host, job.cause.code, job.cause.message)] if job.cause.code else []
+    problems = [(job.cause.host, job.cause.code, job.cause.told)] if job.cause.code else []
     problems += (
         [(None, code, message) for code, message in job.reader.problems(outcome.exit_code)]
         if begun
         else []
     )
-    for host, code, message in problems:
+    for host, code, told in problems:
         session = job.sessions.get(host or head.name, head)
-        session.problem("preflight", code, f"trial launch: {message}")
+        session.problem("preflight", code, clause("in-trial", quote=told))
     refuse_failed(JUDGE, job.sessions.values())
 
 
@@ -304,7 +299,7 @@ async def arm(job: MpiJob, window: Window) -> None:
             await job.give_up()
     if not begun:
         session = job.sessions[job.cause.host or job.cluster.head]
-        session.problem("barrier", job.cause.code, job.cause.message)
+        session.problem("barrier", job.cause.code, job.cause.told)
         job.keep()
         raise RunRefused(EXIT_PARTIAL, clause("hosts-not-ready", hosts=[session.name]))
     for session in job.sessions.values():
@@ -329,8 +324,8 @@ def take_result(job: MpiJob, outcome: Outcome, reports: Mapping[str, str]) -> No
             took_part = host_result(host, job.step.index, reader.tried().version, final=clean)
             ctx.results[job.step.index, host] = session.journal.append(took_part)
     if ctx.stop_mode is None:
-        for host, code, message in causes(job, outcome):
-            job.sessions[host].problem("measure", code, message, fatal=False)
+        for host, code, told in causes(job, outcome):
+            job.sessions[host].problem("measure", code, told, fatal=False)
     job.keep()
     why_over = "" if clean else early_end(outcome.reason) or clause("ended-early")
     for session in job.sessions.values():
@@ -360,7 +355,8 @@ async def keep_reports(job: MpiJob, outcome: Outcome) -> dict[str, str]:
         ended = await run.follow("collecting")
         if ended.exit_code != 0:
             head.say(
-                "warning", f"reports not collected, still in {reports}: tar {how(ended.exit_code)}"
+                "warning",
+                f"reports not collected, still in {reports}: tar {how_ended(ended.exit_code)}",
             )
             return {}
         if reports not in head.known.files:
@@ -383,14 +379,14 @@ async def _identify_again(head: HostSession, folder: str, own: str) -> None:
         head.known.take(await head.ask(partial(made.identify, paths=[folder])))
 
 
-def causes(job: MpiJob, outcome: Outcome) -> list[tuple[str, str, str]]:
+def causes(job: MpiJob, outcome: Outcome) -> list[tuple[str, str, Told]]:
     """Return all problems as (host, code, message), the root cause first."""
     head = job.cluster.head
     first = [job.cause] if job.cause.code else job.killed_proxies()
-    found = [(cause.host or head, cause.code, cause.message) for cause in first]
+    found = [(cause.host or head, cause.code, cause.told) for cause in first]
     ended_here = bool(job.cause.code)  # later messages of mpiexec are caused by the engine's stop
     if job.sessions[head].gone or not outcome.collected:
-        found.append((head, *job.sessions[head].loss(loss_text(outcome.reason))))
+        found.append((head, *job.sessions[head].loss(loss_of(outcome.reason))))
     elif outcome.reason != "exit" and not ended_here:
         found.append((head, *end_of(outcome.reason)))
     elif not ended_here:

@@ -26,11 +26,12 @@ from tui.engine.session.task import Outcome, TaskLoad, TaskRun
 from tui.engine.session.telemetry import is_telemetry
 from tui.metrics import units
 from tui.model.event import Artefact, FileCreated, FilesRemoved, HostStateName, PhaseName
+from tui.model.operands import Told, clause
 from tui.model.plan import HostTask, Step
 from tui.remote import made, mpi
 from tui.remote.agent import host_mark
 from tui.remote.transport import HostError
-from tui.workloads.mpi import SIGNALS, MpiProgram, ProgramReader, ProxyReader, how
+from tui.workloads.mpi import SIGNALS, MpiProgram, ProgramReader, ProxyReader
 
 
 def directory_of(run_id: str) -> str:
@@ -87,7 +88,7 @@ START_S = 30.0  # for mpiexec to request proxies, and for ranks to report
 ASKED_S = 1.0  # after a request for a proxy, until the next one
 LAST_WORDS_S = 4.0  # for mpiexec itself to say why a proxy ended
 TICK_S = 0.5
-TOO_LATE = f"the ranks did not start in {START_S:g} s: hosts cannot reach each other, or MPI hangs"
+
 COUNT_S = 15.0  # between counts of the ranks
 ENDING_S = 5.0  # for proxies to end after mpiexec
 
@@ -114,7 +115,7 @@ class Cause:
     """
 
     code: str = ""
-    message: str = ""
+    told: Told = ""
     host: str | None = None
 
 
@@ -202,7 +203,7 @@ class MpiJob:
             if self.cluster.by_proxy and not await self._start_proxies(await self._asked()):
                 return False
         except HostError as error:
-            self.cause = Cause(error.code, error.message, error.host)
+            self.cause = Cause(error.code, error.told, error.host)
         except ValueError as error:
             self.cause = Cause("mpi-launch", str(error), self.cluster.head)
         return not self.cause.code
@@ -243,12 +244,13 @@ class MpiJob:
             ):
                 break
             if now - begun > START_S:
-                wanted = len(self.cluster.hosts)
-                self.cause = Cause(
-                    "mpi-start",
-                    f"mpiexec requested {count} of {wanted} proxies in {START_S:g} s",
-                    self.cluster.head,
+                told = clause(
+                    "proxies-missing",
+                    requested=count,
+                    wanted=len(self.cluster.hosts),
+                    limit_s=START_S,
                 )
+                self.cause = Cause("mpi-start", told, self.cluster.head)
                 break
             await asyncio.sleep(0.02)  # its output arrives in another task
         return self.reader.launches
@@ -263,11 +265,8 @@ class MpiJob:
         answers = await asyncio.gather(*starting, return_exceptions=True)
         for run, answer in zip(self.proxies.values(), answers, strict=True):
             if isinstance(answer, HostError):
-                self.cause = Cause(
-                    answer.code,
-                    f"MPI proxy not started: {answer.message}",
-                    run.session.name,
-                )
+                told = clause("proxy-not-started", quote=answer.told)
+                self.cause = Cause(answer.code, told, run.session.name)
             elif isinstance(answer, BaseException):
                 raise answer
         return not self.cause.code
@@ -358,16 +357,15 @@ class MpiJob:
                 continue
             outcome = followers[run].result()
             if run.session.gone or not outcome.collected:
-                lost = "connection to this host lost; the whole program was stopped"
-                return Cause(*run.session.loss(lost), host)
+                return Cause(*run.session.loss(clause("program-stopped")), host)
             if now - self._ended_s.setdefault(host, now) > LAST_WORDS_S:
                 by_itself = outcome.reason == "exit"
-                ended = (
-                    how(outcome.exit_code) if by_itself else f"ended ({end_of(outcome.reason)[1]})"
+                told = clause(
+                    "proxy-over",
+                    exit_code=outcome.exit_code if by_itself else None,
+                    why="" if by_itself else end_of(outcome.reason)[1],
                 )
-                return Cause(
-                    "mpi-proxy-died", f"MPI proxy {ended} while the other hosts continued", host
-                )
+                return Cause("mpi-proxy-died", told, host)
         return None
 
     def _not_right(self) -> Cause | None:
@@ -377,14 +375,10 @@ class MpiJob:
             return cut_off
         late = time.monotonic() - self._released_s > START_S
         if late and not self.reader.started:
-            return Cause("mpi-start", TOO_LATE, self.cluster.head)
+            return Cause("mpi-start", clause("ranks-late", limit_s=START_S), self.cluster.head)
         for host, counts in self._counts.items():
             if counts[-2:] == [0, 0] and any(counts):
-                return Cause(
-                    "mpi-ranks-gone",
-                    "no rank is left on this host, but mpiexec is still running",
-                    host,
-                )
+                return Cause("mpi-ranks-gone", clause("no-rank-left"), host)
         return None
 
     def _unreachable(self) -> Cause | None:
@@ -454,15 +448,15 @@ class MpiJob:
             await remove_scratch(self.ctx, alive)
 
     def _not_ended(self, session: HostSession, error: HostError) -> None:
-        message = f"cannot confirm that the ranks have ended: {error.message}"
-        session.problem(self.phase, error.code, message, fatal=False)
+        told = clause("ranks-unconfirmed", quote=error.told)
+        session.problem(self.phase, error.code, told, fatal=False)
 
     def killed_proxies(self) -> list[Cause]:
         """Return a cause for each proxy that was killed; mpiexec does not report which one it
         was.
         """
         return [
-            Cause("mpi-proxy-died", f"MPI proxy {how(outcome.exit_code)} during the run", host)
+            Cause("mpi-proxy-died", clause("proxy-killed", exit_code=outcome.exit_code), host)
             for host, outcome in self.outcomes.items()
             if outcome.exit_code is not None
             and outcome.exit_code > SIGNALS

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TypeVar
 
 from tui import workloads
-from tui.engine.executors.executor import AdoptedStep, early_end, end_of, loss_text
+from tui.engine.executors.executor import AdoptedStep, early_end, end_of, loss_of
 from tui.engine.executors.load import DELIVERY_S, run_load
 from tui.engine.executors.open_files import recording_open_files
 from tui.engine.session.context import (
@@ -47,7 +47,7 @@ from tui.model.event import (
     StepEnded,
     TaskStarted,
 )
-from tui.model.operands import clause
+from tui.model.operands import Told, clause
 from tui.model.plan import Step, is_device
 from tui.remote.agent import AgentError
 from tui.remote.fan_out import INTERNAL_ERROR
@@ -239,17 +239,17 @@ def _take_result(ctx: RunContext, run: TaskRun, outcome: Outcome) -> None:
         session.enter("done", early_end(outcome.reason))
 
 
-def problems_of(run: TaskRun, outcome: Outcome) -> list[tuple[str, str]]:
+def problems_of(run: TaskRun, outcome: Outcome) -> list[tuple[str, Told]]:
     """Return why this host's result is incomplete, as (code, message)."""
     if outcome.reason in (INTERNAL_ERROR, FLOODED):
         return []  # already reported
     if not outcome.collected:
-        return [run.session.loss(loss_text(outcome.reason))]
+        return [run.session.loss(loss_of(outcome.reason))]
     if run.stopped_alone:
-        return [("stopped-alone", "load stopped on request; the other hosts continued")]
+        return [("stopped-alone", clause("stopped-alone"))]
     if outcome.reason in ASKED_TO_END:
         return []
-    problems = list(run.reader.problems(outcome.exit_code))
+    problems: list[tuple[str, Told]] = [*run.reader.problems(outcome.exit_code)]
     if outcome.reason == "exit":
         return problems
     if outcome.reason == ALLOCATION_ENDED:
@@ -319,9 +319,10 @@ def not_reached(phase: PhaseName) -> Callable[[HostSession, HostError], None]:
 
     def tell(session: HostSession, error: HostError) -> None:
         if isinstance(error, AgentError):
-            session.problem(phase, DATA_GONE, f"spool not found: {error.message}")
+            session.problem(phase, DATA_GONE, clause("spool-missing", quote=error.told))
         else:
-            session.problem(phase, *session.loss(f"unreachable during recovery: {error.message}"))
+            away = clause("unreachable-in-recovery", quote=error.told)
+            session.problem(phase, *session.loss(away))
 
     return tell
 
@@ -332,12 +333,8 @@ async def _end_those_never_released(runs: list[TaskRun], history: History) -> No
     """
     for run in runs:
         if run.session.name not in history.at(run.step.index).released:
-            run.session.problem(
-                "barrier",
-                "never-started",
-                "the engine died before it released the load",
-                fatal=False,
-            )
+            told = clause("never-released")
+            run.session.problem("barrier", "never-started", told, fatal=False)
             with contextlib.suppress(HostError):  # its lease ends it
                 await run.stop(abort=True)
 

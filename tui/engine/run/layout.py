@@ -110,33 +110,24 @@ async def _expect_on(ctx: RunContext, session: HostSession, step: Step) -> None:
     if not task.expects:
         return
 
-    def more(code: str) -> str:
-        advice = workloads.of(step).advice(code)
-        return f" ({advice})" if advice else ""
-
+    advice = workloads.of(step).advice
     found = await session.ask(lambda agent: stat_files(agent, [spec.path for spec in task.files]))
     many = await _count_numbered(ctx, session, task)
     if full := next((each.full for each in many if each.full), ""):
-        kind = "a regular file" if any(spec.size_bytes for spec in task.files) else "an empty file"
-        message = f"{full} is not {kind} created by your runs; no numbered files were removed"
-        session.problem("preflight", "files-foreign", message)
+        empty = not any(spec.size_bytes for spec in task.files)
+        told = clause("file-foreign", path=full, empty=empty)
+        session.problem("preflight", "files-foreign", told)
         return
     wrong = [path for path, info in found.items() if (info is None) == (task.expects == "present")]
     if task.expects == "absent":
         wrong = [*wrong, *(each.first for each in many if each.there)]
     one = wrong[0].replace(FILE_NUMBER, "0") if wrong else ""
     if wrong and task.expects == "absent":
-        message = (
-            f"{one} exists, but the load must create it; remove these files"
-            f" first{more('files-there')}"
-        )
-        session.problem("preflight", "files-there", message)
+        told = clause("files-there", path=one, advice=advice("files-there"))
+        session.problem("preflight", "files-there", told)
     elif wrong:
-        message = (
-            f"{one} does not exist; create these files first, with the same"
-            f" parameters{more('files-missing')}"
-        )
-        session.problem("preflight", "files-missing", message)
+        told = clause("files-missing", path=one, advice=advice("files-missing"))
+        session.problem("preflight", "files-missing", told)
 
 
 async def _count_numbered(
@@ -209,7 +200,7 @@ def _judge(run: TaskRun, exit_code: int | None, reason: str) -> None:
         return
     problems = run.reader.problems(exit_code)
     for code, message in problems:
-        run.session.problem("layout", code, f"layout: {message}")
+        run.session.problem("layout", code, clause("in-layout", quote=message))
     if not problems:
         run.session.enter("ready", clause("laid-out"))
 

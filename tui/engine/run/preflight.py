@@ -45,7 +45,7 @@ from tui.journal.rundir import owner
 from tui.metrics import units
 from tui.model.event import HostClock, HostFactsCollected, HostStateName, PhaseName
 from tui.model.hostfacts import Fact
-from tui.model.operands import Clause, clause
+from tui.model.operands import Clause, Operands, Told, clause
 from tui.model.plan import Plan, Step, of_machine
 from tui.model.shared_files import (
     common_paths,
@@ -59,7 +59,8 @@ from tui.remote.agent import KEPT_DAYS, AgentError, ClockOffset, Holder, TaskDir
 from tui.remote.answers import Expired
 from tui.remote.transport import HostError
 from tui.text.names import names_of
-from tui.text.run_texts import lock_text
+from tui.text.problem_texts import lock_text
+from tui.text.run_texts import run_text
 
 # random, so that runs waiting for each other's hosts do not stay in lockstep
 LOOK_AGAIN_S = (2.0, 5.0)
@@ -114,24 +115,28 @@ async def _unlock(session: HostSession) -> None:
 
 
 def _refuse(ctx: RunContext, in_use: dict[str, Holder]) -> None:
-    waited = f"; waited {units.duration(ctx.plan.wait_s)}" if ctx.plan.wait_s else ""
     for name, holder in in_use.items():
-        session_of(ctx, name).problem("preflight", "host-locked", f"{_words(holder)}{waited}")
+        told = clause("host-locked", **held_by(holder), waited_s=ctx.plan.wait_s)
+        session_of(ctx, name).problem("preflight", "host-locked", told)
 
 
 def _tell(ctx: RunContext, in_use: dict[str, Holder], reported: set[str]) -> None:
     """Report the runs that this run waits for, each once."""
     for name, holder in in_use.items():
         session = session_of(ctx, name)
-        lock = {"run": holder.run, "owner": holder.owner, "left_s": holder.left_s}
-        session.enter("checking", clause("lock-wait", **lock))
+        session.enter("checking", clause("lock-wait", **held_by(holder)))
         if f"{name} {holder.run}" not in reported:
             reported.add(f"{name} {holder.run}")
             session.say("info", f"{_words(holder)}; waiting for it")
 
 
+def held_by(holder: Holder) -> Operands:
+    """Return which run holds a host, and how long its lock lasts."""
+    return {"run": holder.run, "owner": holder.owner, "left_s": holder.left_s}
+
+
 def _words(holder: Holder) -> str:
-    return lock_text(holder.run, holder.owner, holder.left_s)
+    return lock_text(**held_by(holder))
 
 
 def session_of(ctx: RunContext, name: str) -> HostSession:
@@ -231,9 +236,9 @@ class ServerSession(HostSession):
         """Set the state without journalling it."""
         self.state = state
 
-    def problem(self, phase: PhaseName, code: str, message: str, *, fatal: bool = True) -> None:  # noqa: ARG002
+    def problem(self, phase: PhaseName, code: str, told: Told, *, fatal: bool = True) -> None:  # noqa: ARG002
         """Report a problem; a fatal one excludes the node."""
-        self.say("warning", message)
+        self.say("warning", run_text(told))
         if fatal:
             self.state = "failed"
 

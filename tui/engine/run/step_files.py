@@ -71,9 +71,8 @@ def _say_dropped(session: HostSession, step: Step, answer: CacheDrop, wanted: st
     if ok:
         session.say("info", f"page cache dropped ({how}) before {step.name}")
     elif wanted == "require":
-        session.problem(
-            "layout", "cache-not-dropped", f"cannot drop the page cache: {how}", fatal=False
-        )
+        told = clause("cache-not-dropped", quote=how)
+        session.problem("layout", "cache-not-dropped", told, fatal=False)
     else:
         session.say("warning", f"page cache not dropped: {how}")
     return ok

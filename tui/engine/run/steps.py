@@ -356,7 +356,7 @@ def name_the_absent(ctx: RunContext, step: Step) -> None:
     here = {session.name for session in ctx.taking_part(step)}
     for session in ctx.sessions:
         if session.name in step.hosts and session.name not in here:
-            lost = session.loss(f"lost before this step: excluded from {step.name}")
+            lost = session.loss(clause("lost-before-step", step=step.name))
             session.problem("barrier", *lost, fatal=False)
 
 
@@ -405,7 +405,7 @@ async def bring_back(ctx: RunContext) -> None:
         BRING_BACK,
         gone,
         one_back,
-        lambda session, error: session.enter("lost", clause("problem", quote=error.message)),
+        lambda session, error: session.enter("lost", error.told),
     )
 
 

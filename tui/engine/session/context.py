@@ -36,7 +36,7 @@ from tui.model.event import (
     Severity,
     StopRequested,
 )
-from tui.model.operands import Clause, clause, several
+from tui.model.operands import Clause, clause, several, unique
 from tui.model.plan import HostTask, Plan, Step
 from tui.model.plugin import PLUGIN_FAILED
 from tui.remote.fan_out import INTERNAL_ERROR, host_error
@@ -382,8 +382,8 @@ def refuse_failed(duty: Duty, sessions: Iterable[HostSession]) -> None:
 
 def ended_allocations(sessions: Iterable[HostSession]) -> Clause | None:
     """Return how the allocations of hosts ended; None if none did."""
-    ends = dict.fromkeys(session.gone for session in sessions if session.gone)
-    return clause("allocation-ended", quote="; ".join(ends)) if ends else None
+    ends = unique(session.gone for session in sessions if session.gone)
+    return clause("allocation-ended", quote=several(*ends)) if ends else None
 
 
 @contextmanager
@@ -414,12 +414,13 @@ def as_host_error(session: HostSession, fault: Exception) -> HostError:
     error = host_error(session.name, fault)
     if error.code in (INTERNAL_ERROR, PLUGIN_FAILED):
         traceback.print_exception(fault)
-        return HostError(error.code, error.host, f"{error.message}; details in engine.log")
+        told = clause("details-in-log", quote=error.told, log="engine.log")
+        return HostError(error.code, error.host, told)
     return error
 
 
 def _fail_in(phase: PhaseName) -> Callable[[HostSession, HostError], object]:
-    return lambda session, error: session.problem(phase, error.code, error.message)
+    return lambda session, error: session.problem(phase, error.code, error.told)
 
 
 async def _all_at_once(work: list[Awaitable[None]]) -> None:

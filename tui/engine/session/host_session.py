@@ -20,7 +20,7 @@ from tui.model.event import (
     Severity,
 )
 from tui.model.hostfacts import Fact
-from tui.model.operands import Clause, clause
+from tui.model.operands import Clause, Told, clause
 from tui.model.plan import HostTask, Identities, Plan
 from tui.remote.agent import Agent
 from tui.remote.scripts import is_hidden
@@ -173,9 +173,9 @@ class HostSession:
         self.ours: frozenset[str] = frozenset()
         self.devices: dict[str, DeviceFacts] = {}  # of the plan, at preflight
         self.reached = False  # whether it was ever connected
-        self.gone = ""  # why it will not come back: its allocation has ended
+        self.gone: Told = ""  # why it will not come back: its allocation has ended
         # why reconnecting failed: the host's last error, not a timeout
-        self.refusal = ""
+        self.refusal: Told = ""
         self.holds: set[int] = set()  # steps with uncollected output on it
         self.created: list[str] = []  # paths this run created on the host, in order
         self.known = Identities()  # their identities
@@ -193,7 +193,7 @@ class HostSession:
     def agent(self) -> Agent:
         """Client of the host's agent. Raises HostError if the host is not connected."""
         if self._agent is None:
-            raise HostError("lost", self.name, "not connected")
+            raise HostError("lost", self.name, clause("not-connected"))
         return self._agent
 
     @property
@@ -214,13 +214,13 @@ class HostSession:
         """Report a message about this host to the user."""
         self.journal.append(Message(t=0.0, severity=severity, text=text, host=self.name))
 
-    def problem(self, phase: PhaseName, code: str, message: str, *, fatal: bool = True) -> None:
+    def problem(self, phase: PhaseName, code: str, told: Told, *, fatal: bool = True) -> None:
         """Record a problem; a fatal one fails the host."""
         self.journal.append(
-            HostProblem(t=0.0, host=self.name, phase=phase, code=code, message=message, fatal=fatal)
+            HostProblem(t=0.0, host=self.name, phase=phase, code=code, message=told, fatal=fatal)
         )
         if fatal and not self.failed:
-            self.enter("lost" if code in LOSSES else "failed", clause("problem", quote=message))
+            self.enter("lost" if code in LOSSES else "failed", clause("problem", quote=told))
 
     def remember_created(self, paths: Iterable[str]) -> None:
         """Record paths that this run created, so that they can be listed and removed."""
@@ -241,7 +241,8 @@ class HostSession:
             async with asyncio.timeout(None if patient else deadline_s):
                 transport = await self.connections.connect(self.address)
         except TimeoutError:
-            raise HostError("timeout", self.name, f"no connection in {deadline_s:.0f} s") from None
+            told = clause("no-connection-in", limit_s=deadline_s)
+            raise HostError("timeout", self.name, told) from None
         self.reached = True
         self._transport = transport
         self._agent = Agent(transport, self.run_id, carries=self.carries)
@@ -273,16 +274,18 @@ class HostSession:
                 if self.gone or error.code not in BROKEN or left <= 0:
                     raise await self.explained(error) from error
                 state = self.state
-                self.lose(error.message)
+                self.lose(error.told)
                 await asyncio.sleep(pause)
                 if not await self.reconnect(left):
-                    away = f"{error.message}; not back in {patience_s:g} s: {self.refusal}"
+                    away = clause(
+                        "not-back", quote=error.told, limit_s=patience_s, refusal=self.refusal
+                    )
                     lost = HostError("lost", self.name, away)
                     raise await self.explained(lost) from error
                 self.enter(state, clause("reconnected"))
             pause = min(pause * 2 or FIRST_PAUSE_S, LONGEST_PAUSE_S)
 
-    async def why_gone(self) -> str:
+    async def why_gone(self) -> Told:
         """Return how the host's allocation ended; empty if it has not, or if the host needs
         none.
         """
@@ -296,14 +299,13 @@ class HostSession:
             return error
         return GoneError(ALLOCATION_ENDED, self.name, self.gone)
 
-    def loss(self, message: str) -> tuple[str, str]:
+    def loss(self, told: Told) -> tuple[str, Told]:
         """Return the code and message that report the host as lost."""
-        return (ALLOCATION_ENDED, self.gone) if self.gone else (HOST_LOST, message)
+        return (ALLOCATION_ENDED, self.gone) if self.gone else (HOST_LOST, told)
 
-    def lose(self, why: str) -> None:
+    def lose(self, why: Told) -> None:
         """Set the state to connecting, because the host's connection is lost."""
-        lost = why.removeprefix("connection lost: ")
-        self.enter("connecting", clause("connection-lost", quote=lost))
+        self.enter("connecting", clause("connection-lost", quote=why))
 
     async def reconnect(self, patience_s: float) -> bool:
         """Retry, with growing randomized pauses, until connected, rejected, or `patience_s` has
@@ -317,15 +319,15 @@ class HostSession:
             try:
                 await self.connect(max(deadline - loop.time(), LEAST_TRY_S))
             except (DeniedError, GoneError) as error:
-                self.gone = error.message if isinstance(error, GoneError) else ""
+                self.gone = error.told if isinstance(error, GoneError) else ""
                 # sshd penalises repeated failed logins
-                self.refusal = error.message
+                self.refusal = error.told
                 return False
             except HostError as error:
                 self.refusal = (
-                    self.refusal if self.refusal and error.code == "timeout" else error.message
+                    self.refusal if self.refusal and error.code == "timeout" else error.told
                 )
-                self.enter("connecting", clause("retrying", quote=error.message))
+                self.enter("connecting", clause("retrying", quote=error.told))
                 await asyncio.sleep(
                     min(pause * random.uniform(0.5, 1.0), max(0.0, deadline - loop.time()))
                 )

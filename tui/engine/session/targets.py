@@ -10,6 +10,7 @@ from tui.engine.preflight.destroy import judge_again
 from tui.engine.session.context import DEVICES, TARGETS, RunContext, on_hosts
 from tui.engine.session.host_session import HostSession
 from tui.model.event import FileCreated, FilesRemoved
+from tui.model.operands import Clause, clause
 from tui.model.plain import printable
 from tui.model.plan import (
     FILE_NUMBER,
@@ -235,39 +236,36 @@ async def _check_on(ctx: RunContext, step: Step, session: HostSession) -> None:
     if not paths:
         return
     now = await session.ask(partial(seen_on, paths=paths))
-    for text in changes(session, now):
-        session.problem("preflight", "target-changed", text)
+    for told in changes(session, now):
+        session.problem("preflight", "target-changed", told)
     session.seen.directories.update(now.directories)
 
 
-def changes(session: HostSession, now: Identities) -> Iterator[str]:
+def changes(session: HostSession, now: Identities) -> Iterator[Clause]:
     """Yield a message about the first directory or file that was replaced, or file that appeared,
     since the preflight.
     """
     for path, place in now.directories.items():
         before = session.seen.directories.get(path)
         if before is not None and before != place:
-            yield f"{path}: {_how(before, place)}; not written to, start the run again"
+            yield clause("directory-changed", path=path, why=_how(before, place))
             return
     for path, identity in now.files.items():
         known = session.seen.files.get(path)
         if known is None and path in session.missing and path not in session.made_elsewhere:
-            yield f"{path} appeared since the preflight; not overwritten, start the run again"
+            yield clause("file-appeared", path=path)
             return
         if known is not None and _stable(known) != _stable(identity):
-            yield f"{path} was replaced since the preflight; not overwritten, start the run again"
+            yield clause("file-replaced", path=path)
             return
 
 
-def _how(before: DirectoryIdentity, now: DirectoryIdentity) -> str:
+def _how(before: DirectoryIdentity, now: DirectoryIdentity) -> Clause:
     if before.real != now.real:
-        return (
-            f"it now leads to {printable(now.real)}, but led to {printable(before.real)} at"
-            " preflight"
-        )
+        return clause("leads-elsewhere", now=printable(now.real), before=printable(before.real))
     if before.mark.split(" ")[0] != now.mark.split(" ")[0]:
-        return "a different file system was mounted there after the preflight"
-    return "the directory was replaced after the preflight"
+        return clause("mounted-over")
+    return clause("directory-replaced")
 
 
 def _stable(identity: str) -> str:

@@ -31,9 +31,8 @@ from tui.model.event import (
 from tui.model.operands import clause
 from tui.model.plan import HostTask, Step
 from tui.remote.agent import AgentError, AgentStream, Lease, TaskStatus
-from tui.remote.stream import FLOODED, OutputBudget, flood_text
+from tui.remote.stream import FLOODED, OutputBudget, flooded
 from tui.remote.transport import HostError
-from tui.text.run_texts import run_text
 from tui.workloads.base import Item, Reader
 
 GRACE_S = 6.0
@@ -101,7 +100,7 @@ class TaskRun:
     async def start(self, *, armed: bool) -> None:
         """Start the command and open its stream; an armed one waits for `go`. Raises HostError."""
         if missing := self.session.secrets.missing:
-            told = run_text(clause("secret-missing", names=missing))
+            told = clause("secret-missing", names=missing)
             raise HostError("secret-missing", self.session.name, told)
         remote_dir = await self.session.ask(
             lambda agent: agent.start(
@@ -144,7 +143,7 @@ class TaskRun:
         """
         self.released = True
         if self._stream is None:
-            raise HostError("lost", self.session.name, "no open stream to release the load")
+            raise HostError("lost", self.session.name, clause("stream-missing"))
         await self._stream.go()
 
     async def reopen(self, sampled_ms: int, away_s: float = LONGEST_AWAY_S) -> None:
@@ -232,11 +231,11 @@ class TaskRun:
             except HostError as error:
                 if error.code == FLOODED:
                     raise
-                if not await self._resume(state, error.message):
+                if not await self._resume(state, error):
                     return False
 
     def _flooded(self, status: TaskStatus) -> HostError:
-        return HostError(FLOODED, self.session.name, flood_text(self.load_name, status.flood))
+        return HostError(FLOODED, self.session.name, flooded(self.load_name, status.flood))
 
     async def _let_go(self) -> None:
         """Stop reading from a host that sends too much output."""
@@ -284,7 +283,7 @@ class TaskRun:
             or status.err_bytes > stream.err_offset
         )
         if behind and was_behind:
-            raise HostError("lost", self.session.name, "the output stream has stalled")
+            raise HostError("lost", self.session.name, clause("stream-stalled"))
         return behind
 
     async def _revive(self) -> None:
@@ -299,14 +298,13 @@ class TaskRun:
             self._orphaned = "supervisor-died"
         await self._open_stream()
 
-    async def _resume(self, state: HostStateName, detail: str) -> bool:
-        self.session.lose(detail)
+    async def _resume(self, state: HostStateName, lost: HostError) -> bool:
+        self.session.lose(lost.told)
         if await self.session.why_gone():
             self.session.leave_for_good()
             return False
-        detail = detail.removeprefix("connection lost: ")
         self.session.say(
-            "warning", f"connection lost ({detail}); the load keeps running; reconnecting"
+            "warning", f"connection lost ({lost.message}); the load keeps running; reconnecting"
         )
         deadline = asyncio.get_running_loop().time() + self.lease_s
         while (left := deadline - asyncio.get_running_loop().time()) > 0:
@@ -316,7 +314,7 @@ class TaskRun:
             try:
                 await self._open_stream()
             except AgentError as error:
-                self.session.enter("lost", clause("spool-missing", quote=error.message))
+                self.session.enter("lost", clause("spool-missing", quote=error.told))
                 return False
             except HostError:
                 await asyncio.sleep(FIRST_PAUSE_S)
@@ -327,7 +325,7 @@ class TaskRun:
         if await self.session.why_gone():
             self.session.leave_for_good()
             return False
-        why = self.session.refusal or detail
+        why = self.session.refusal or lost.told
         self.session.enter("lost", clause("no-contact", quote=why, lease_s=self.lease_s))
         return False
 
@@ -362,7 +360,7 @@ class TaskRun:
         except AgentError:
             raise
         except HostError as error:
-            if not await self._resume(state, error.message):
+            if not await self._resume(state, error):
                 raise
             return await self.session.agent.status(self.task_id)
 

@@ -17,11 +17,12 @@ from typing import Literal
 from tui.engine.session.host_session import BROKEN, HostSession
 from tui.journal.writer import Journal
 from tui.model.event import Event, TelemetryColumns, TelemetrySample
+from tui.model.operands import Told, clause
 from tui.model.plan import Plan, Step
 from tui.remote.agent import Agent, AgentError, AgentStream, Lease
 from tui.remote.answers import last_line
 from tui.remote.fan_out import host_error
-from tui.remote.stream import FLOODED, OutputBudget, flood_text
+from tui.remote.stream import FLOODED, OutputBudget, flooded
 from tui.remote.telemetry import (
     Columns,
     Device,
@@ -33,6 +34,7 @@ from tui.remote.telemetry import (
     telemetry_files,
 )
 from tui.remote.transport import HostError
+from tui.text.run_texts import run_text
 
 Role = Literal["client", "server"]
 TASK = "telemetry"
@@ -185,7 +187,7 @@ class TelemetryRun:
             self.begun.set()
             await self._follow()
         except Exception as fault:
-            self._tell(host_error(self.session.name, fault).message)
+            self._tell(host_error(self.session.name, fault).told)
         finally:
             self.begun.set()
             self.reader.quiet_seen.set()  # or it never will
@@ -240,13 +242,13 @@ class TelemetryRun:
         for name, reason in self.reader.unknown.items():
             self.session.say("info", f"telemetry: no {name} on this host: {reason}")
 
-    async def _flood(self) -> str:
+    async def _flood(self) -> Told:
         """Return which output exceeded its limit; empty if none did or the agent does not
         answer.
         """
         with contextlib.suppress(HostError):
             status = await self.session.agent.status(self.task_id)
-            return flood_text("it", status.flood) if status.flood else ""
+            return flooded("it", status.flood) if status.flood else ""
         return ""
 
     async def _take(self, stream: AgentStream) -> bool:
@@ -271,11 +273,8 @@ class TelemetryRun:
     async def _await_connection(self) -> None:
         """Wait until the load has reconnected to its host; for a storage node, reconnect here."""
         if self._role == "server" and not await self.session.reconnect(self._lease_s):
-            raise HostError(
-                "lost",
-                self.session.name,
-                self.session.refusal or "the connection did not come back",
-            )
+            refusal = self.session.refusal or clause("connection-gone")
+            raise HostError("lost", self.session.name, refusal)
         deadline = asyncio.get_running_loop().time() + self._lease_s
         while asyncio.get_running_loop().time() < deadline and not self.over:
             await asyncio.sleep(BACK_S)
@@ -283,7 +282,7 @@ class TelemetryRun:
                 await self._open()
                 return
         if not self.over:
-            raise HostError("lost", self.session.name, "the connection did not come back")
+            raise HostError("lost", self.session.name, clause("connection-gone"))
 
     async def _renew(self) -> None:
         while True:
@@ -292,9 +291,11 @@ class TelemetryRun:
                 with contextlib.suppress(HostError, OSError):
                     await self._stream.renew()
 
-    def _tell(self, why: str) -> None:
+    def _tell(self, why: Told) -> None:
         if not self.over:
-            self.session.say("warning", f"telemetry stopped: {why}; the load keeps running")
+            self.session.say(
+                "warning", f"telemetry stopped: {run_text(why)}; the load keeps running"
+            )
 
 
 @dataclass

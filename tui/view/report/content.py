@@ -448,10 +448,12 @@ def _finding(record: RunRecord, finding: Finding) -> FindingBlock:
 
 def _problems(record: RunRecord) -> Iterator[list[str]]:
     for host in record.hosts:
-        yield from ([host.name, problem.phase, problem.message] for problem in host.problems)
+        yield from (
+            [host.name, problem.phase, run_text(problem.message)] for problem in host.problems
+        )
     for step in record.steps:
         yield from (
-            [each.host, step.name, each.message]
+            [each.host, step.name, run_text(each.message)]
             for each in step.errors
             if each.code == "tool-error"
         )
