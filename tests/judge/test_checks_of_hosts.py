@@ -14,7 +14,7 @@ from tests.samples.telemetry import limit, looked
 from tui.judge.check import UnknownError
 from tui.judge.wording import message_of
 from tui.model.figure_record import SeriesColumns, SeriesRecord
-from tui.model.plan import FileSpec, JobLoad
+from tui.model.plan import FileSpec, JobLoad, MpiLaunch
 from tui.model.step_record import TaskRecord, TelemetryColumn
 
 # -- telemetry
@@ -390,3 +390,38 @@ def test_a_load_that_runs_out_of_cpu_time_is_held_back_though_its_mean_is_low(
     )
     assert bool(found("client-cpu", at)) is held
     assert (limit(at)[0] == "client-cpu") is held
+
+
+SPINNING = MpiLaunch("/d", ranks_per_host=2, items=1, iterations=1)
+
+
+@pytest.mark.parametrize(
+    ("means", "told"),
+    [
+        # ranks that wait in a barrier: every CPU is busy, and none of them is missed
+        ({"cpu_busy": 100.0, "core_busy": 100.0, "gen_thread": 100.0, "gen_wait": 2.0}, False),
+        ({"cpu_busy": 100.0, "gen_thread": 100.0, "gen_wait": 100.0}, True),  # too many ranks
+        ({"cpu_busy": 100.0, "gen_thread": 50.0, "gen_wait": 100.0}, True),  # other programs
+        ({"cpu_busy": 60.0, "gen_thread": 60.0, "gen_wait": 0.0, "cpu_throttled": 40.0}, True),
+        # a kernel without schedstat
+        ({"cpu_busy": 100.0, "gen_thread": 100.0, "psi_cpu.some": 5.0}, False),
+        ({"cpu_busy": 100.0, "gen_thread": 100.0, "psi_cpu.some": 95.0}, True),
+    ],
+)
+def test_ranks_that_spin_are_short_of_cpus_only_if_they_did_not_get_one(
+    means: dict[str, float], told: bool
+) -> None:
+    at = looked({"cpus": 2}, gen_cpu=200.0, **means)
+    assert found("client-cpu", at), "threads that sleep while they wait need all of this"
+    at.plan.steps[0].mpi = SPINNING
+    assert bool(found("client-cpu", at)) is told
+
+
+def test_cpu_use_that_the_tool_reports_of_ranks_that_spin_tells_nothing() -> None:
+    at = looked()
+    at.steps[0].telemetry.clear()
+    at.steps[0].tasks["h1"] = TaskRecord(usr_cpu=60.0, sys_cpu=40.0)
+    assert found("client-cpu", at)
+    at.plan.steps[0].mpi = SPINNING
+    with pytest.raises(UnknownError, match="telemetry"):
+        found("client-cpu", at)

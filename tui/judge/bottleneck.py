@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 from tui.judge.check import StepEvidence, UnknownError, on_objects
+from tui.judge.cpus import is_left, wanted
 from tui.judge.limits import reached_io_limit
 from tui.judge.load import is_reached, occupied, offered_rates
 from tui.judge.observed import (
@@ -14,10 +15,8 @@ from tui.judge.observed import (
     cpu_bound_hosts,
     full_link,
     held_by_cpu,
-    is_left,
     is_sized,
     record_of,
-    wanted,
 )
 from tui.judge.severity import did_no_io
 from tui.metrics.registry import each_io_once

@@ -18,6 +18,16 @@ from tui.judge.check import (
     run_check,
     step_check,
 )
+from tui.judge.cpus import (
+    FEW_CORES,
+    QUEUED,
+    WAITED,
+    WITHHELD,
+    by_itself,
+    cpu_bound,
+    cpus_of,
+    polls,
+)
 from tui.judge.links import LINK, LINKS, link_speeds
 from tui.judge.machines import IN_MEMORY
 from tui.judge.pace import clock_of
@@ -25,11 +35,10 @@ from tui.metrics import units
 from tui.metrics.telemetry import parse_column
 from tui.model.criteria import default
 from tui.model.host_tables import BlockLayer, Mount, Nic, rows
-from tui.model.hostfacts import number_of
 from tui.model.operands import Clause, Operands, clause
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from tui.model.host_record import HostRecord
     from tui.model.step_record import HostTelemetryRecord, Scalar, TaskRecord
@@ -37,11 +46,7 @@ if TYPE_CHECKING:
 CPU_LIMITS = ("core", "host", "thread", "steal", "throttled")
 # per cent
 CORE, HOST, THREAD, STEAL, THROTTLED = (default(f"client-cpu.{name}") for name in CPU_LIMITS)
-SOFTIRQ = 90.0
 MOST_OF_TIME = 0.5
-# with so few cores a single busy one is half of the host: others must wait as well
-FEW_CORES = 4
-WAITED = 50.0  # per cent of the time with tasks waiting for a CPU
 RETRANSMITTED = 0.001
 CHANCE = 3.0  # deviations of a count of few
 BY_NETWORK = ("iscsi", "tcp", "rdma", "nbd", "rbd", "drbd")  # transports and kinds of block devices
@@ -247,7 +252,8 @@ def _read_in_turn(host: HostTelemetryRecord, name: str) -> float | None:
         f" of the load uses more than {THREAD:.0f} % of a core, less steal (without telemetry:"
         " mean of the threads, from the load generator); the hypervisor steals less than"
         f" {STEAL:.0f} %; the control group is throttled in at most {THROTTLED:.0f} % of the"
-        " periods"
+        " periods; MPI ranks, which keep a core busy even while they wait for each other, spend at"
+        f" most {QUEUED:.0f} % of their CPU time waiting for a CPU, whatever is busy"
     ),
     advice=(
         "The storage may be faster than this client. Use more clients or more jobs, spread"
@@ -265,8 +271,10 @@ def client_cpu(at: StepEvidence) -> Iterator[CheckResult]:
     Not always: sleeping workers lose nothing to other programs on busy CPUs.
     """
     hosts = clients(at)
-    monitored = any(host.column("cpu.busy") or host.column("gen.thread") for host in hosts)
-    if not monitored and all(_cpu_by_tool(task) is None for task in at.record.tasks.values()):
+    told = WITHHELD if polls(at.step) else ("cpu.busy", "gen.thread")
+    monitored = any(host.column(name) for host in hosts for name in told)
+    by_tool = any(_cpu_by_tool(task) is not None for task in at.record.tasks.values())
+    if not monitored and (polls(at.step) or not by_tool):
         raise UnknownError("client-cpus" if hosts else "telemetry")
     if bound := cpu_bound_hosts(at):
         scope: dict[str, Scalar] = {"hosts": " ".join(bound)}
@@ -292,10 +300,11 @@ def cpu_bound_hosts(at: StepEvidence) -> dict[str, Clause]:
     """
     monitored = {host.host: host for host in clients(at)}
     reasons = {
-        name: cpu_bound(host, record_of(at.run, name), at.limit) for name, host in monitored.items()
+        name: cpu_bound(host, record_of(at.run, name), at.limit, polls=polls(at.step))
+        for name, host in monitored.items()
     }
     most = at.limit("client-cpu.thread")
-    for name, task in at.record.tasks.items():
+    for name, task in at.record.tasks.items() if not polls(at.step) else ():
         used = _cpu_by_tool(task)
         if name not in monitored and used is not None and used > most:
             reasons[name] = clause("threads", percent=used)
@@ -305,45 +314,6 @@ def cpu_bound_hosts(at: StepEvidence) -> dict[str, Clause]:
 def _cpu_by_tool(task: TaskRecord) -> float | None:
     """Return the mean CPU use of the load's threads, in per cent of their time; None if unknown."""
     return None if task.usr_cpu is None or task.sys_cpu is None else task.usr_cpu + task.sys_cpu
-
-
-def cpu_bound(
-    host: HostTelemetryRecord, record: HostRecord | None, limit: Callable[[str], float]
-) -> Clause | None:
-    """Return why a host's CPU may limit its load, by the current thresholds; None if it does
-    not.
-    """
-    if by_itself := _by_itself(host, record, limit):
-        return by_itself
-    busy, core = host.mean_of("cpu.busy") or 0.0, host.mean_of("core.busy") or 0.0
-    if busy > limit("client-cpu.host"):
-        return clause("busy", percent=busy)
-    waits = (host.mean_of("psi.cpu.some") or 0.0) > WAITED
-    if core > limit("client-cpu.core") and (_cpus(record) > FEW_CORES or waits):
-        number = host.column("core.number")
-        if number is None or number.constant is None:
-            return clause("a-core", percent=core)
-        return clause("core", core=round(number.constant), percent=core)
-    return None
-
-
-def _by_itself(
-    host: HostTelemetryRecord, record: HostRecord | None, limit: Callable[[str], float]
-) -> Clause | None:
-    """Return how the load or its interrupts saturate a CPU, or the CPUs it may use; None if they do
-    not.
-    """
-    throttled = host.mean_of("cpu.throttled") or 0.0
-    if throttled > limit("client-cpu.throttled"):
-        allowed = number_of(record.facts, "cgroup_cpus") if record is not None else None
-        return clause("throttled", percent=throttled, cpus=allowed)
-    soft, thread = host.mean_of("core.softirq") or 0.0, host.mean_of("gen.thread") or 0.0
-    if wanted(host, thread) > limit("client-cpu.thread"):
-        left = is_left(thread, limit("client-cpu.thread"))
-        return clause("thread-left" if left else "thread", percent=thread)
-    if soft > SOFTIRQ:
-        return clause("interrupts", percent=soft)
-    return _of_allowed(host, record, limit("client-cpu.host"))
 
 
 def cpu_share(at: StepEvidence, host: HostTelemetryRecord) -> float | None:
@@ -366,44 +336,12 @@ def held_by_cpu(at: StepEvidence, host: HostTelemetryRecord) -> Clause | None:
     sleeping workers.
     """
     record = record_of(at.run, host.host)
-    why = cpu_bound(host, record, at.limit)
+    why = cpu_bound(host, record, at.limit, polls=polls(at.step))
     share, used = cpu_share(at, host), host.mean_of("gen.cpu")
-    if not why or _by_itself(host, record, at.limit) or share is None or used is None:
+    if not why or by_itself(host, record, at.limit) or share is None or used is None:
         return why
-    busy = (host.mean_of("cpu.busy") or 0.0) * _cpus(record)
+    busy = (host.mean_of("cpu.busy") or 0.0) * cpus_of(record)
     return why if share > MOST_OF_TIME or used > MOST_OF_TIME * busy else None
-
-
-def wanted(host: HostTelemetryRecord, used: float) -> float:
-    """Return the CPU that a process would use if the hypervisor stole no CPU time.
-
-    Stolen time is neither CPU time of the process nor idle time of the core, so a process that
-    always runs shows less than 100 %.
-    """
-    # stolen time counts as busy
-    busy, stolen = host.mean_of("cpu.busy") or 0.0, host.mean_of("cpu.steal") or 0.0
-    return used * busy / (busy - stolen) if busy > stolen else used
-
-
-def is_left(used: float, limit: float) -> bool:
-    """Return whether CPU use below the limit is all that the hypervisor leaves."""
-    return used <= limit
-
-
-def _cpus(record: HostRecord | None, fact: str = "cpus") -> float:
-    """Return the number of CPUs of a host; 0 if unknown."""
-    return (number_of(record.facts, fact) or 0.0) if record is not None else 0.0
-
-
-def _of_allowed(host: HostTelemetryRecord, record: HostRecord | None, most: float) -> Clause | None:
-    """Return that a load saturates the CPUs it may use, if these are fewer than the host's; else
-    None.
-    """
-    allowed = _cpus(record, "cpus_usable")
-    share = wanted(host, host.mean_of("gen.cpu") or 0.0) / allowed if allowed else 0.0
-    if allowed >= _cpus(record) or share <= most:
-        return None
-    return clause("allowed", percent=share, cpus=allowed)
 
 
 @step_check(

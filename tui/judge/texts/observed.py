@@ -76,6 +76,7 @@ OBSERVED: dict[str, dict[str, Text]] = {
         "thread-left": f"a thread of the load uses {{percent:.0f}} % of a core{LEFT}",
         "interrupts": "a core spends {percent:.0f} % of the time in soft interrupts",
         "allowed": "the load uses {percent:.0f} % of the {cpus:g} allowed CPUs",
+        "queued": "processes of the load wait for a CPU {percent:.0f} % of the time they want one",
     },
     "network": {
         "full": "the network may limit the load: {hosts:range}",

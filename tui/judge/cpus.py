@@ -1,0 +1,138 @@
+"""Whether the CPUs of a client may limit its load, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui.model.hostfacts import number_of
+from tui.model.operands import Clause, clause
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tui.model.host_record import HostRecord
+    from tui.model.plan import Step
+    from tui.model.step_record import HostTelemetryRecord
+
+# per cent
+SOFTIRQ = 90.0
+# with so few cores a single busy one is half of the host: others must wait as well
+FEW_CORES = 4
+WAITED = 50.0  # per cent of the time with tasks waiting for a CPU
+# columns that tell of CPU time which a load wanted and did not get
+WITHHELD = ("gen.wait", "psi.cpu.some", "cpu.throttled")
+QUEUED = 10.0  # per cent of the time in which a process wants a CPU: waiting for one
+
+
+def polls(step: Step) -> bool:
+    """Return whether processes of the load keep a CPU busy even while they wait: MPI ranks poll for
+    messages.
+    """
+    return step.mpi is not None
+
+
+def cpu_bound(
+    host: HostTelemetryRecord,
+    record: HostRecord | None,
+    limit: Callable[[str], float],
+    *,
+    polls: bool = False,
+) -> Clause | None:
+    """Return why a host's CPU may limit its load, by the current thresholds; None if it does
+    not.
+
+    `polls`: the load's processes keep a CPU busy even while they wait, so only a CPU that was
+    wanted and not given tells of a shortage.
+    """
+    if polls:
+        return _withheld(host, record, limit)
+    if by_load := by_itself(host, record, limit):
+        return by_load
+    busy, core = host.mean_of("cpu.busy") or 0.0, host.mean_of("core.busy") or 0.0
+    if busy > limit("client-cpu.host"):
+        return clause("busy", percent=busy)
+    waits = (host.mean_of("psi.cpu.some") or 0.0) > WAITED
+    if core > limit("client-cpu.core") and (cpus_of(record) > FEW_CORES or waits):
+        number = host.column("core.number")
+        if number is None or number.constant is None:
+            return clause("a-core", percent=core)
+        return clause("core", core=round(number.constant), percent=core)
+    return None
+
+
+def _withheld(
+    host: HostTelemetryRecord, record: HostRecord | None, limit: Callable[[str], float]
+) -> Clause | None:
+    """Return how a load did not get the CPU time that it wanted; None if it did, or if unknown.
+
+    Where the kernel does not tell how long its processes waited, any tasks that wait count.
+    """
+    if throttled := _throttled(host, record, limit):
+        return throttled
+    used, waited = host.mean_of("gen.cpu"), host.mean_of("gen.wait")
+    if used is None or waited is None:
+        busy = host.mean_of("cpu.busy") or 0.0
+        waits = (host.mean_of("psi.cpu.some") or 0.0) > WAITED
+        return clause("busy", percent=busy) if waits and busy > limit("client-cpu.host") else None
+    if 100 * waited > QUEUED * (used + waited):
+        return clause("queued", percent=100 * waited / (used + waited))
+    return None
+
+
+def _throttled(
+    host: HostTelemetryRecord, record: HostRecord | None, limit: Callable[[str], float]
+) -> Clause | None:
+    throttled = host.mean_of("cpu.throttled") or 0.0
+    if throttled <= limit("client-cpu.throttled"):
+        return None
+    allowed = number_of(record.facts, "cgroup_cpus") if record is not None else None
+    return clause("throttled", percent=throttled, cpus=allowed)
+
+
+def by_itself(
+    host: HostTelemetryRecord, record: HostRecord | None, limit: Callable[[str], float]
+) -> Clause | None:
+    """Return how the load or its interrupts saturate a CPU, or the CPUs it may use; None if they do
+    not.
+    """
+    if throttled := _throttled(host, record, limit):
+        return throttled
+    soft, thread = host.mean_of("core.softirq") or 0.0, host.mean_of("gen.thread") or 0.0
+    if wanted(host, thread) > limit("client-cpu.thread"):
+        left = is_left(thread, limit("client-cpu.thread"))
+        return clause("thread-left" if left else "thread", percent=thread)
+    if soft > SOFTIRQ:
+        return clause("interrupts", percent=soft)
+    return _of_allowed(host, record, limit("client-cpu.host"))
+
+
+def wanted(host: HostTelemetryRecord, used: float) -> float:
+    """Return the CPU that a process would use if the hypervisor stole no CPU time.
+
+    Stolen time is neither CPU time of the process nor idle time of the core, so a process that
+    always runs shows less than 100 %.
+    """
+    # stolen time counts as busy
+    busy, stolen = host.mean_of("cpu.busy") or 0.0, host.mean_of("cpu.steal") or 0.0
+    return used * busy / (busy - stolen) if busy > stolen else used
+
+
+def is_left(used: float, limit: float) -> bool:
+    """Return whether CPU use below the limit is all that the hypervisor leaves."""
+    return used <= limit
+
+
+def cpus_of(record: HostRecord | None, fact: str = "cpus") -> float:
+    """Return the number of CPUs of a host; 0 if unknown."""
+    return (number_of(record.facts, fact) or 0.0) if record is not None else 0.0
+
+
+def _of_allowed(host: HostTelemetryRecord, record: HostRecord | None, most: float) -> Clause | None:
+    """Return that a load saturates the CPUs it may use, if these are fewer than the host's; else
+    None.
+    """
+    allowed = cpus_of(record, "cpus_usable")
+    share = wanted(host, host.mean_of("gen.cpu") or 0.0) / allowed if allowed else 0.0
+    if allowed >= cpus_of(record) or share <= most:
+        return None
+    return clause("allowed", percent=share, cpus=allowed)
