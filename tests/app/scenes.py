@@ -14,7 +14,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -72,6 +72,8 @@ NIC: dict[str, str | int | float | bool | None] = {
 NIC |= {"speed_mbit": 100_000, "driver": "mlx5_core"}
 COUNTED = ("gen.procs", "core.number")  # the same on all hosts and in all seconds
 WITH_THE_LOAD = ("nic.", "gen.cpu", "cpu.busy")
+IDLE_LINK = 1e6  # bytes/s: less is not of the load
+OVERHEAD, ANSWERS = 1.04, 0.03  # of the bytes moved: headers; answers the other way
 
 
 @dataclass
@@ -83,6 +85,7 @@ class Scene(RunMaker):
     drift: float = 0.0
     slowed: float = AT_REST  # all hosts at once
     larger: int = 1  # how many blocks of 4 KiB an I/O has, as the job file says
+    moved: dict[str, tuple[int, int]] = field(default_factory=dict)  # by host: bytes in and out
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -103,6 +106,10 @@ class Scene(RunMaker):
                 if host not in silent:
                     dirs = paced(source.dirs, rate / sum(each.ios for each in source.dirs.values()))
                     dirs = {name: self.sized(part) for name, part in dirs.items()}
+                    read, written = (
+                        dirs[name].bytes if name in dirs else 0 for name in ("read", "write")
+                    )
+                    self.moved[host] = read, written
                     for name, part in dirs.items():
                         self.measured.setdefault((host, name), []).append(part)
                     events.append(self._sample(host, start + second, "measure", dirs))
@@ -129,10 +136,26 @@ class Scene(RunMaker):
             for name, value in zip(self.looked_at[host], found.values, strict=True)
         ]
         whole = [
-            value and min(value, 100.0) if name.endswith(".busy") else value
-            for name, value in zip(self.looked_at[host], values, strict=True)
+            value and min(value, 100.0)
+            if name.endswith(".busy")
+            else self.carried(host, name, value, asked)
+            for name, value, asked in zip(self.looked_at[host], values, found.values, strict=True)
         ]
         return msgspec.structs.replace(found, values=whole)
+
+    def carried(
+        self, host: str, name: str, value: float | None, asked: float | None
+    ) -> float | None:
+        """Return what a client's link carries: the I/Os of that second, with headers and answers."""
+        if host not in self.moved or not name.startswith("nic.") or not value or not asked:
+            return value
+        if asked < IDLE_LINK:
+            return value
+        read, written = self.moved[host]
+        over = OVERHEAD + abs(value / asked - 1) / 4
+        return over * (
+            read + ANSWERS * written if name.endswith(".rx") else written + ANSWERS * read
+        )
 
     def result(self, host: str, *, final: bool = True) -> HostResult:
         """Return what the seconds of a host add up to; nothing is said of its jobs."""
@@ -233,7 +256,9 @@ def lose(maker: Scene, host: str, lease_s: int) -> Scene:
         stderr_bytes=0,
         collected=False,
     )
-    given_up = HostState(t=maker.t, host=host, state="lost", detail=clause("no-contact", quote=why, lease_s=lease_s))
+    given_up = HostState(
+        t=maker.t, host=host, state="lost", detail=clause("no-contact", quote=why, lease_s=lease_s)
+    )
     maker.add(given_up, end)
     return maker
 

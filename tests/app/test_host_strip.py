@@ -8,7 +8,7 @@ import pytest
 
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.app.stage import SMALL, WIDE, stage
-from tui.app.widgets.host_strip import HostLine, HostStrip
+from tui.app.widgets.host_strip import HostStrip
 from tui.journal.fold import fold_all
 from tui.journal.reader import JournalTail
 from tui.journal.state import RunState
@@ -75,20 +75,6 @@ async def test_one_host_a_line_can_be_scrolled(tmp_path: Path) -> None:
         await pilot.press("escape")
         await app.settle(pilot)
         assert app.live.table.has_focus and not strip.display
-
-
-async def test_where_there_is_one_line_it_has_it_once_a_host_is_behind(tmp_path: Path) -> None:
-    alike = RunMaker(tmp_path / "alike" / "runs" / RUN_ID, host_names(12), READS).begin().go()
-    alike.together = True
-    for maker, name in ((alike.measure(20), ""), (made(tmp_path, 12), "weka-02")):
-        async with stage(maker, SMALL) as (app, _):
-            line = app.screen.query_one(HostLine)
-            assert (
-                line.display == bool(name)
-                and app.screen.query_one("#live-pulse").display != line.display
-            )
-            assert app.text_of("#live-line").startswith(name)
-            assert app.text_of("#live-line").endswith("at 25 %" if name else "")
 
 
 async def test_it_stands_in_place_of_bandwidth_that_is_reported_in_large_digits(

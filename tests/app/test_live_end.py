@@ -360,7 +360,7 @@ async def test_the_straggler_is_named_above_the_graphs_of_a_finished_run_too(
     maker = scenes.scene("lag", tmp_path, 8, 20).finish()
     write_record(maker.run_dir)
     async with stage(maker, SMALL) as (app, _):
-        assert "weka-06 at 25 % of median" in app.text_of("#live-health")
+        assert "straggler: weka-06" in app.text_of("#live-health")
         assert "valid with warnings: ended early" in app.text_of("#live-banner")
 
 

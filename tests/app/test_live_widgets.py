@@ -370,8 +370,8 @@ def test_other_findings_take_the_room_of_the_advice_but_not_of_the_finding() -> 
 @pytest.mark.parametrize(
     ("means", "said"),
     [
-        ((100.0, 121.0, 100.0), "range 21 %, no trend"),
-        ((110.0, 100.0, 90.0), "range 20 %, falling 20 %"),
+        ((100.0, 121.0, 100.0), "21 % apart, no trend"),
+        ((110.0, 100.0, 90.0), "20 % apart, falling"),
     ],
 )
 def test_what_goes_up_and_down_has_no_trend(means: tuple[float, ...], said: str) -> None:

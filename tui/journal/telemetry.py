@@ -34,6 +34,7 @@ class HostTelemetry(Struct):
     last_ms: int = 0  # host time of the newest interval
     current: list[str] = field(default_factory=list)  # names of the values that come
     place: int | None = -1  # index of the current interval, the newest; None without one
+    lately_s: float = 0.0  # current values are means over so many seconds; 0: of one interval
     # of the columns that there are, by family
     _subjects: dict[str, list[str]] = field(default_factory=dict)
 
@@ -77,10 +78,22 @@ class HostTelemetry(Struct):
         held = place < len(self.end_t) and self.end_t[place] - self.interval_s[place] <= middle
         return replace(self, place=place if held else None)
 
+    def lately(self, seconds: float) -> HostTelemetry:
+        """Return this telemetry with means over the last `seconds` as its current values."""
+        return replace(self, lately_s=seconds)
+
     def newest(self, name: str) -> float | None:
-        """Return a column's value in the current interval; None if unknown."""
+        """Return a column's value in the current interval, or its recent mean; None if unknown."""
         values = self.columns.get(name)
-        return _known(values[self.place]) if values and self.place is not None else None
+        if not values or self.place is None:
+            return None
+        if not self.lately_s:
+            return _known(values[self.place])
+        last = self.place % len(values)
+        since_t = self.end_t[last] - self.lately_s
+        first = bisect_left(self.end_t, since_t + self.interval_s[last] / 2, hi=last)
+        known = [value for value in values[first : last + 1] if value == value]
+        return sum(known) / len(known) if known else None
 
     @property
     def newest_t(self) -> float | None:

@@ -262,7 +262,10 @@ def spread_of(values: Mapping[str, float | None], lag: float = LAG) -> HostSprea
 
 def share_text(share: float | None) -> str:
     """Return a deviation with its sign: ``-75 %``, ``+2 %``."""
-    return units.UNKNOWN if share is None else units.share(round(share, 2) + 0.0, sign="+")
+    if share is None:
+        return units.UNKNOWN
+    rounded = round(share, 2)
+    return units.share(rounded, sign="+") if rounded else units.share(0.0)
 
 
 def behind_text(share: float) -> str:

@@ -172,7 +172,7 @@ HOSTS: dict[str, Text] = {
     "recovering": "recovering",
     "collecting": "collecting",
     "still-unreachable": "still unreachable: {quote}",
-    "no-contact": "{quote}; no contact for {lease_s:g} s, load stops",
+    "no-contact": "{quote}; its load stops after {lease_s:g} s without contact",
     "ended-early": "ended early",
     "ended-by-host": "{quote}",
 }

@@ -31,7 +31,7 @@ from tui.text.line import (
     spread,
     width_of_runs,
 )
-from tui.view.live_hosts import BROKEN, lag_text
+from tui.view.live_hosts import BROKEN
 from tui.view.plan_steps import step_names
 from tui.view.step_notes import MPI_WAITS, found_text
 
@@ -374,9 +374,8 @@ def _lagging(hosts: HostSpread) -> list[Run]:
     slow = hosts.stragglers
     if not slow:
         return []
-    what = f"{slow[0]} {lag_text(hosts, slow[0])}"
-    others = f", {plural(len(slow) - 1, 'more straggler')}" if len(slow) > 1 else ""
-    return [("▼ straggler  ", BAD), (what + others, BRIGHT)]
+    what = f"{plural(len(slow), 'straggler')}: " if len(slow) > 1 else "straggler: "
+    return [("▼ ", WARN), (what + some(slow, 3), BRIGHT)]
 
 
 def _silent(state: RunState) -> list[Run]:
@@ -432,22 +431,24 @@ def steadiness(state: RunState, plan: Plan | None) -> HealthText:
             return NEVER_STEADY
         return _unknown(f"steadiness known in {left} s", f"steadiness in {left} s")
     jobs = step.jobs if step is not None else []
+    means = f"{len(values) // ROUNDS}-s averages"
     if window.within(*steady_limits(values, jobs)):
         steady: Run = ("steady", GOOD)
-        within: Run = (f" within {units.share(max(0.01, window.range))}", TEXT)
+        within: Run = (f": {means} within {units.share(max(0.01, window.range))}", TEXT)
         return HealthText([steady, within], [steady], [steady])
     unsteady: Run = ("not steady", WARN)
-    return HealthText([unsteady, (f": {apart_text(window)}", TEXT)], [unsteady], [unsteady])
+    return HealthText([unsteady, (f": {means} {apart_text(window)}", TEXT)], [unsteady], [unsteady])
 
 
 def apart_text(window: SteadyWindow) -> str:
-    """Return the range and the trend of an unsteady rate: ``range 14 %, falling 15 %``.
+    """Return how far apart the means of an unsteady rate are, and their trend: ``14 % apart,
+    falling``.
 
-    ``no trend`` if it only goes up and down.
+    ``no trend`` if they only go up and down.
     """
     way = "falling" if window.means[-1] < window.means[0] else "rising"
-    trend = f"{way} {units.share(window.slope)}" if window.slope >= LEAST_TREND else "no trend"
-    return f"range {units.share(window.range)}, {trend}"
+    trend = way if window.slope >= LEAST_TREND else "no trend"
+    return f"{units.share(window.range)} apart, {trend}"
 
 
 def bottleneck_runs(found: LiveFindings | None, state: RunState, plan: Plan | None) -> HealthText:
@@ -474,7 +475,8 @@ def limited_by(bottleneck: BottleneckRecord, hosts: int) -> HealthText:
     usual = TEXT if bottleneck.kind == "storage" else VALUE
     role = WARN if bottleneck.kind in OUTSIDE_STORAGE else usual
     brief: list[Run] = [("limited by ", LABEL), (BOTTLENECKS[bottleneck.kind], role)]
-    whole: list[Run] = [("limited by ", LABEL), (what, role), (colon + evidence, TEXT)]
+    over = " so far" if evidence and bottleneck.kind in FOUND_AS else ""
+    whole: list[Run] = [("limited by ", LABEL), (what, role), (colon + evidence + over, TEXT)]
     return HealthText(whole, brief, brief)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from tui.journal.state import HostView, silent_text
-from tui.metrics.figures import LAG, behind_text
+from tui.metrics.figures import LAG
 from tui.metrics.units import share
 from tui.text.line import BAD, LABEL, TEXT, WARN, Run
 from tui.text.plot import TimeAxis, merged
@@ -30,10 +30,9 @@ STALLED, FAR, BEHIND, ALIKE, NOTHING = range(5)  # level of a host in a column, 
 # of the median host; of the median of the load, to see a stall of all hosts
 HALF, STALL = 0.5, 0.1
 STEPS = bytes((3, 2, 1, 0, 0)) + bytes(251)  # below the median host, by level
-STILL = bytes((1, 0, 0, 0, 0)) + bytes(251)
-FOR_LONG = 0.125  # of the columns
 NOTABLE = 4  # sum of weights over all columns; a column without I/O counts several
 LEAST_HOSTS = 3  # with fewer a median means little
+STRAGGLER = "straggler"
 VERSUS = "vs median"  # heading: a host's rate against that of the median host
 TAIL_S = 8  # samples may arrive this late
 SURE_S = 3  # a host without samples for this long is stalled
@@ -43,7 +42,7 @@ HOSTS_A_PART = 64  # read between two looks at the keyboard
 ROLES = {STALLED: BAD, FAR: WARN, BEHIND: f"{WARN}*55", ALIKE: "read*35"}
 PLAIN = {STALLED: "#", FAR: "+", BEHIND: "-", ALIKE: "."}
 SHADES = {STALLED: "█", FAR: "▓", BEHIND: "▒", ALIKE: "░"}
-WORDS = {STALLED: "no I/O", FAR: f"<{share(HALF)}", BEHIND: f"<{share(LAG)} of median"}
+OF_MEDIAN = {FAR: f"<{share(HALF)}", BEHIND: f"<{share(LAG)}"}
 BROKEN = ("failed", "lost")  # states of hosts
 MARKS: dict[str, tuple[str, str, str]] = {  # state -> symbol, ASCII symbol, style
     "waiting": ("·", ".", LABEL),
@@ -197,24 +196,9 @@ class HostLevels:
         return [self._row(a, b, behind) for a, b in pairwise(edges)]
 
     @property
-    def differ(self) -> bool:
-        """Whether a host was slow for a long time, or stalled while others did not."""
-        behind, still = self._behind(), self._sums(STILL)
-        known = sum(each is not None for each in self._medians)
-        return bool(behind) and (
-            apart(behind) >= max(NOTABLE, known * FOR_LONG) or apart(still) > 0
-        )
-
-    def worst(self, broken: Collection[str] = ()) -> StripRow | None:
-        """Return the row of the slowest host, of a `broken` one if there is any; None without
-        hosts.
-        """
-        behind = self._behind()
-        places = range(len(self.names)) if behind else ()
-        place = max(
-            places, key=lambda each: (self.names[each] in broken, behind[each]), default=None
-        )
-        return self._row(place, place + 1, behind) if place is not None else None
+    def used(self) -> set[int]:
+        """The levels that occur in any column."""
+        return set().union(*self.levels)
 
     def worst_first(self) -> list[StripRow]:
         """Return one row per host: slow hosts first, the slowest on top."""
@@ -225,13 +209,9 @@ class HostLevels:
 
     def _behind(self) -> list[int]:
         """Return each host's steps below the median, summed over all columns."""
-        return self._sums(STEPS)
-
-    def _sums(self, weights: bytes) -> list[int]:
-        """Return the sum of the weights of each host's levels, over all columns."""
         return [
             sum(column)
-            for column in zip(*(levels.translate(weights) for levels in self.levels), strict=True)
+            for column in zip(*(levels.translate(STEPS) for levels in self.levels), strict=True)
         ]
 
     def _row(self, first: int, end: int, behind: list[int]) -> StripRow:
@@ -287,9 +267,16 @@ class StripRow(Struct, frozen=True):
         return next((level for level in reversed(self.levels) if level != NOTHING), NOTHING)
 
 
-def apart(sums: Sequence[int]) -> int:
-    """Return the difference between the largest and the smallest value."""
-    return max(sums) - min(sums)
+def words_of(used: Collection[int]) -> list[tuple[int, str]]:
+    """Return the levels in use that need an explanation, each with its words."""
+    shares = [(level, text) for level, text in OF_MEDIAN.items() if level in used]
+    found = [(STALLED, "no I/O")] if STALLED in used else []
+    return [*found, *shares[:-1], *((level, f"{text} of median") for level, text in shares[-1:])]
+
+
+def role_of(host: HostView) -> str:
+    """Return the role of a host that is behind: a warning, except for one that is out."""
+    return BAD if host.state in BROKEN else WARN
 
 
 def level_of(rate: float, middle: float, usual: float) -> int:
@@ -307,22 +294,6 @@ def _first_column(rates: Sequence[float | None]) -> int:
     return next((column for column, rate in enumerate(rates) if rate is not None), 0)
 
 
-def pace_text(host: HostView, now: float, spread: HostSpread) -> str:
-    """Return how fast a host is now, in few cells: ``at 25 %`` of the median, ``silent``, ``lost``.
-
-    Empty if unknown.
-    """
-    if host.state in BROKEN or host.stale_s(now) is not None:
-        return state_text(host, now)
-    behind = spread.shares.get(host.name)
-    return "" if behind is None else f"at {share(max(0.0, 1 + behind))}"
-
-
-def lag_text(spread: HostSpread, host: str) -> str:
-    """Return how slow a straggler is: ``at 25 % of median``."""
-    return f"at {behind_text(spread.shares[host] or 0.0)}"
-
-
 def mark_of(
     host: HostView,
     now: float,
@@ -338,7 +309,7 @@ def mark_of(
     if activity in ("silent", "ended early"):
         return "!", "warn"
     if spread is not None and spread.lags(host.name) and host.state not in BROKEN:
-        return "v" if symbols == "ascii" else "▼", "bad"
+        return "v" if symbols == "ascii" else "▼", "warn"
     if host.name in found and host.state not in BROKEN:
         return "!", found[host.name][1]
     symbol, plain, key = MARKS.get(
@@ -357,7 +328,7 @@ def message_of(
     if silent := silent_text(host, now):
         return silent, "warn"
     if spread is not None and spread.lags(host.name):
-        return lag_text(spread, host.name), "bad"
+        return STRAGGLER, "warn"
     does, over = state_text(host, now), host.activity(now) in ("finished", "ended early")
     if host.name in found and (over or host.state == "running"):
         text, role = found[host.name]

@@ -32,7 +32,7 @@ from tui.app.widgets.form import FilterInput
 from tui.app.widgets.graph import Graph, GraphPanel, Pulse
 from tui.app.widgets.graph_panels import HeatPanel, Subject, panels, with_behind
 from tui.app.widgets.host_rows import RowFigures
-from tui.app.widgets.host_strip import HostLine, HostStrip
+from tui.app.widgets.host_strip import HostStrip
 from tui.app.widgets.host_table import FOLD, NOBODY, HostTable, ServerTable
 from tui.app.widgets.run_panels import (
     Banner,
@@ -47,7 +47,6 @@ from tui.metrics.units import clock
 from tui.text.line import LABEL, TEXT, Line, Run, width_of
 from tui.text.plot import TimeAxis
 from tui.view import live_health, live_series
-from tui.view.live_hosts import pace_text
 from tui.view.live_marks import Marks
 from tui.view.live_series import HostsOverTime
 from tui.view.live_wait import FIRST_SAMPLES, NO_SAMPLES, waiting_of
@@ -95,7 +94,6 @@ class LiveScreen(WatchingScreen):
         yield SearchPanel(symbols.name, id="live-search")
         yield FigureTiles(symbols.name, id="live-figures")
         yield Pulse(symbols.name, id="live-pulse")
-        yield HostLine(symbols.name, id="live-line", classes="-none")
         with Horizontal(id="live-graphs"):
             for name in GRAPH_PANELS:
                 yield GraphPanel(id=f"live-{name}", symbols=symbols.name)
@@ -454,7 +452,8 @@ class RunPanels:
         Yields between parts of the work.
         """
         state, table = self.screen.feed.state, self.screen.table
-        clients, servers = live_text.telemetry_of(state, axis.cursor_s)
+        lately_s = live_text.lately_s(self.screen.feed)
+        clients, servers = live_text.telemetry_of(state, axis.cursor_s, lately_s)
         table.unmeasured, table.blank = live_text.says_all(state), live_text.is_between(state)
         table.cursor_s, table.cursor_text = axis.cursor_s, axis.cursor_text
         yield from table.showing(
@@ -466,6 +465,7 @@ class RunPanels:
                 live_text.counted_of(state, self.screen.plan),
                 subject.called(subject.host_waits),
                 live_text.layout_bytes(state),
+                lately_s,
             ),
             live_health.marks(self.screen.found, len(state.hosts)),
             clients,
@@ -491,17 +491,11 @@ class RunPanels:
     def painting_strip(self, axis: TimeAxis) -> Iterator[None]:
         """Show the strip of hosts over time, yielding after each part of the hosts."""
         state = self.screen.feed.state
-        self.screen.query_one("#live-strip", HostStrip).whole = self.rooms.zoomed == "strip"
-        spread = self.screen.table.spread
-        self.screen.query_one(HostLine).pace = lambda name: pace_text(
-            state.hosts[name], state.clock.now, spread
-        )
+        strip = self.screen.query_one("#live-strip", HostStrip)
+        strip.whole = self.rooms.zoomed == "strip"
         span = None if live_text.is_between(state) else state.total.span
         end_s = span[1] if span is not None else axis.start_s
-        for strip in self.screen.query(HostStrip):
-            yield from strip.showing(
-                state.hosts_shown, axis, end_s, state.current, self.look.shown_job
-            )
+        yield from strip.showing(state.hosts_shown, axis, end_s, state.current, self.look.shown_job)
 
     def show_operations(self, messages: int) -> int:
         """Show the phases of an MPI benchmark, which has no samples, in place of graphs; for a run

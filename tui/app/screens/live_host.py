@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from tui.metrics.facts import fact_text
-from tui.metrics.figures import behind_text
 from tui.metrics.units import bandwidth, iops
 from tui.model.hostfacts import HOST_FACTS
 from tui.text.line import LABEL, Run
@@ -47,14 +46,13 @@ def host_facts(
 
 
 def against_text(spread: HostSpread, host: str) -> str:
-    """Return how a host's rate compares with the median host's: ``25 % of median 24.2k``.
+    """Return the rate of the median host, to compare a host's with: ``median 24.2k``.
 
     Empty if it is not compared.
     """
-    share = spread.shares.get(host)
-    if share is None or spread.middle is None:
+    if spread.shares.get(host) is None or spread.middle is None:
         return ""
-    return f"{behind_text(share)} {iops(spread.middle)}"
+    return f"median {iops(spread.middle)}"
 
 
 def telemetry_texts(

@@ -11,7 +11,6 @@ from tui.app.frame.step_screen import BROAD
 from tui.app.screens import live_text
 from tui.app.widgets.figure_tiles import TILE_LINES, FigureTiles
 from tui.app.widgets.graph import GraphPanel, Pulse
-from tui.app.widgets.host_strip import HostLine
 from tui.app.widgets.host_table import LEAST_FOLDED, ServerTable
 from tui.app.widgets.run_panels import (
     Banner,
@@ -272,14 +271,8 @@ class PanelRooms:
         wide = {"graphs": rooms.graphs, "heat": rooms.heat, "pulse": rooms.pulse}
         for name, lines in (wide | {"figures": rooms.tiles} if sampled else wide).items():
             self.give(name, lines)
-        line = self.screen.query_one(HostLine)
-        in_line = (
-            rooms.pulse > 0 and rooms.tiles > 0 and self.compares_hosts and self.zoomed is None
-        )
-        in_line = in_line and line.shows_slow_host(self.screen.size.width - 2)
-        line.set_class(not in_line, "-none")
         self.screen.query_one("#live-pulse").set_class(
-            in_line or rooms.pulse == 0 or self.zoomed is not None, "-none"
+            rooms.pulse == 0 or self.zoomed is not None, "-none"
         )
         counts = bool(live_text.operation_of(self.screen.feed.state, self.screen.plan))
         # operations on files have no bandwidth

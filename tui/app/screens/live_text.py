@@ -14,6 +14,7 @@ from tui.app.screens.live_feed import PHASES, Feed, LiveFeed, ReplayFeed
 from tui.app.services import remedies
 from tui.app.widgets.graph import NO_AXIS
 from tui.app.widgets.graph_panels import KEYS, Subject
+from tui.app.widgets.host_rows import LATELY_S
 from tui.app.widgets.run_panels import LogLine, PercentileRow, RunHead, ending
 from tui.journal.views import Group
 from tui.metrics.figures import over_hosts
@@ -27,7 +28,7 @@ from tui.record.progress import allocation_left_s, matrix_progress
 from tui.record.progress import live_text as conditioning_text
 from tui.text.line import BAD, LABEL, TEXT, Line, Run
 from tui.text.names import some_of
-from tui.text.plot import TimeAxis
+from tui.text.plot import TimeAxis, merged
 from tui.text.run_texts import run_text
 from tui.view.live_end import ended_runs
 from tui.view.live_hosts import BROKEN
@@ -107,8 +108,10 @@ def head(feed: Feed, plan: Plan | None, mode: str, search: SearchView | None = N
     if not isinstance(feed, ReplayFeed):
         left_s = None if is_gone(feed) else allocation_left_s(feed.state, feed.state.clock.now)
         return replace(found, allocation_left_s=left_s)
-    played = feed.position / feed.length if feed.length else None
-    found = replace(found, elapsed_s=feed.position, expected_s=None, recorded_s=feed.length)
+    zero = load_start_t(feed.state, plan)
+    at, length = feed.position - zero, feed.length - zero
+    played = at / length if length > 0 else None
+    found = replace(found, elapsed_s=at, expected_s=None, recorded_s=length)
     return replace(found, state="replay", remaining_s=None, fraction=played)
 
 
@@ -124,9 +127,8 @@ def _head(feed: Feed, plan: Plan | None, mode: str, search: SearchView | None) -
     whole = matrix_progress(plan, state, state.clock.now)
     if whole is not None and search is not None:
         now, left = state.clock.now, search.left_s
-        return RunHead(
-            profile, name, facts, mode, trail, whole.fraction, now, None, left, about=True
-        )
+        done = now / (now + left) if left else whole.fraction
+        return RunHead(profile, name, facts, mode, trail, done, now, None, left, about=True)
     if whole is not None:
         return RunHead(
             profile,
@@ -164,6 +166,16 @@ def _head(feed: Feed, plan: Plan | None, mode: str, search: SearchView | None) -
         state.phase_expected_s,
         progress.remaining_s,
     )
+
+
+def load_start_t(state: RunState, plan: Plan | None) -> float:
+    """Return when the only load began, from which charts and findings count; 0 before it, and in a
+    run of several steps or operations.
+    """
+    several = plan is not None and len(plan.steps) > 1
+    if several or state.current.phase != "measure" or metadata_step(state, plan) is not None:
+        return 0.0
+    return float(int(state.current.started_t))
 
 
 def clock_zero_t(state: RunState, plan: Plan | None) -> float:
@@ -422,17 +434,27 @@ def problem_lines(state: RunState, room: int, width: int) -> list[str]:
     return lines
 
 
+def lately_s(feed: Feed) -> int:
+    """Return over how many seconds rates of hosts are averaged: a replay that is paused shows the
+    second that it stands at.
+    """
+    stands = isinstance(feed, ReplayFeed) and not feed.playing and not feed.finished
+    return 1 if stands else LATELY_S
+
+
 def telemetry_of(
-    state: RunState, second: int | None
+    state: RunState, second: int | None, lately_s: int
 ) -> tuple[dict[str, HostTelemetry], list[HostTelemetry]]:
     """Return the current step's telemetry: clients by name, and servers in name order.
 
-    `second`: second of the run; None for the latest.
+    `second`: second of the run; None for the means of the latest `lately_s` seconds.
     """
     step = state.steps.get(state.step) if state.step is not None else None
     seen = step.telemetry if step is not None else {}
     if second is not None:
         seen = {name: each.at(second) for name, each in seen.items()}
+    else:
+        seen = {name: each.lately(lately_s) for name, each in seen.items()}
     servers = sorted(
         (each for each in seen.values() if each.role == "server"), key=lambda each: each.host
     )
@@ -473,6 +495,9 @@ def percentiles(
                 )
             )
         first = not rows or rows[-1].direction != said
+        if axis.cursor_s is not None:
+            rows.append(row_until(name, view, heat.get(name), axis))
+            continue
         covers = "so far" if current else "in total"
         total: dict[str, float | None] = {**view.so_far_percentiles, "mean": view.so_far_mean_ns}
         counts = partial(so_far_counts, view)
@@ -491,13 +516,26 @@ def row_at(
 ) -> PercentileRow:
     """Return the row for the second under the cursor; in a long load, for its heat map column."""
     second = axis.cursor_s or 0
-    counts = heat.between(second, second + 1) if heat is not None else ()
+    row = _row_between(name, view, heat, (second, second + 1))
+    return replace(row, direction=said, covers=axis.cursor_text)
+
+
+def row_until(
+    name: str, view: DirectionView, heat: HeatBins | None, axis: TimeAxis
+) -> PercentileRow:
+    """Return the row from the start of the load to the second under the cursor."""
+    row = _row_between(name, view, heat, (axis.start_s, (axis.cursor_s or 0) + 1))
+    return replace(row, covers=axis.cursor_text.replace("at", "to", 1), strong=False)
+
+
+def _row_between(
+    name: str, view: DirectionView, heat: HeatBins | None, span: tuple[int, int]
+) -> PercentileRow:
+    counts = heat.between(*span) if heat is not None else ()
     buckets = Buckets([index for index, _ in counts], [count for _, count in counts])
-    (mean,) = view.values("latency", second, second + 1) or [None]
+    mean = merged(view.values("latency", *span), view.values("iops", *span), peaks=False)
     values: dict[str, float | None] = {**view.percentiles_in(buckets), "mean": mean}
-    return PercentileRow(
-        said, KEYS.get(name, "other"), axis.cursor_text, values, counts=lambda: counts
-    )
+    return PercentileRow("", KEYS.get(name, "other"), "", values, counts=lambda: counts)
 
 
 def so_far_counts(view: DirectionView) -> tuple[tuple[int, int], ...]:

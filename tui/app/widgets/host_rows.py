@@ -70,7 +70,9 @@ def age_role(seen: HostTelemetry | None, now: float) -> str:
     return TEXT if newest_t is not None and now - newest_t <= OLD_S else LABEL
 
 
-def rate_of(figures: HostFigures, metric: RateName, second: int | None = None) -> float | None:
+def rate_of(
+    figures: HostFigures, metric: RateName, second: int | None = None, lately_s: int = LATELY_S
+) -> float | None:
     """Return the rate to compare a host by: the recent mean, or the rate in `second`.
 
     Until there are enough seconds, it is the last interval's rate; once the load has ended, that of
@@ -78,10 +80,12 @@ def rate_of(figures: HostFigures, metric: RateName, second: int | None = None) -
     """
     if second is not None:
         return merge_values(figures.total.values(metric, second, second + 1))
-    return rate_lately(figures, metric)[0]
+    return rate_lately(figures, metric, lately_s)[0]
 
 
-def rate_lately(figures: HostFigures, metric: RateName) -> tuple[float | None, bool]:
+def rate_lately(
+    figures: HostFigures, metric: RateName, lately_s: int = LATELY_S
+) -> tuple[float | None, bool]:
     """Return a host's recent rate, and whether it covers enough seconds to compare hosts."""
     total = figures.total
     if not total.intervals():
@@ -89,8 +93,8 @@ def rate_lately(figures: HostFigures, metric: RateName) -> tuple[float | None, b
         if whole is None:
             return merge_values(total.series(metric)), True
         return whole[0 if metric == "iops" else 1], True
-    known = [value for value in total.series(metric, last=LATELY_S) if value is not None]
-    if len(known) < LEAST_S:
+    known = [value for value in total.series(metric, last=lately_s) if value is not None]
+    if len(known) < min(LEAST_S, lately_s):
         return (total.iops if metric == "iops" else total.bw_bytes_per_s), False
     return sum(known) / len(known), True
 
@@ -276,6 +280,7 @@ class RowFigures:
     `job`: None for all jobs together. `direction`: whose latencies, empty for all together.
     `counted`: unit of the rate, empty if there are no figures per host. `called`: name of the
     direction in titles. `layout_bytes`: what each host writes before the load; 0 without a layout.
+    `lately_s`: seconds that rates are means of.
     """
 
     job: str | None = None
@@ -283,6 +288,7 @@ class RowFigures:
     counted: str = "IOPS"
     called: str = ""
     layout_bytes: float = 0.0
+    lately_s: int = LATELY_S
 
 
 class HostCells:
@@ -311,7 +317,7 @@ class HostCells:
         """
         known: dict[str, tuple[float | None, bool]] = {}
         for place, host in enumerate(self.hosts, 1):
-            known[host.name] = rate_lately(self.figures(host), "iops")
+            known[host.name] = rate_lately(self.figures(host), "iops", self.shown.lately_s)
             if place % HOSTS_A_PART == 0:
                 yield
         self._compare(known)
@@ -340,7 +346,9 @@ class HostCells:
 
     def rate(self, host: HostView, metric: RateName = "iops") -> float | None:
         """Return a host's rate, now or at the cursor; None if unknown."""
-        return None if self.blank else rate_of(self.figures(host), metric, self.second)
+        if self.blank:
+            return None
+        return rate_of(self.figures(host), metric, self.second, self.shown.lately_s)
 
     def tail(self, host: HostView) -> float | None:
         """Return a host's p99 in ns; None if unknown. During the load, computed in a fast way."""
@@ -485,10 +493,10 @@ class HostCells:
         return (UNKNOWN, LABEL) if share is None else (share_text(share), self.role(host))
 
     def role(self, host: HostView) -> str:
-        """Return the role for a host's deviation, such as bad for a straggler."""
+        """Return the role for a host's deviation: a warning for a straggler."""
         if self.spread.lags(host.name):
-            return "bad"
-        return "warn" if self.spread.is_far(host.name) else LABEL
+            return "warn"
+        return TEXT if self.spread.is_far(host.name) else LABEL
 
     def bar(self, host: HostView) -> list[Run]:
         """Return a host's deviation as a bar to the left or to the right."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from tui.app.terminal import actions
 from tui.app.widgets.graph import ASCII_FRAME, ROUND_FRAME, joined_parts
 from tui.app.widgets.lines import Lines, Unit
-from tui.text.heat import LEGEND, SCALE, Look
+from tui.text.heat import Look
 from tui.text.line import (
     FAINT,
     LABEL,
@@ -26,14 +26,14 @@ from tui.text.plot import TimeAxis
 from tui.text.sparkline import Symbols
 from tui.view.live_hosts import (
     ALIKE,
-    BROKEN,
     NOTHING,
     PLAIN,
     ROLES,
     SHADES,
-    WORDS,
     HostLevels,
     StripRow,
+    role_of,
+    words_of,
 )
 
 if TYPE_CHECKING:
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
 LEAST_ROWS, LEAST_COLUMNS = 2, 10
 LONGEST_NAME = 14
-# cells before and after the columns of a heat map in its frame
-NAME, BESIDE = SCALE + 1, LEGEND + 1
 
 
 class HostStrip(Lines, can_focus=True):
@@ -160,7 +158,8 @@ class HostStrip(Lines, can_focus=True):
             else dict.fromkeys(ROLES, "■")
         )
         legend: list[list[Run]] = [
-            [(f"{marks[level]} ", ROLES[level]), (word, LABEL)] for level, word in WORDS.items()
+            [(f"{marks[level]} ", ROLES[level]), (word, LABEL)]
+            for level, word in words_of(self.levels.used)
         ]
         right = joined_parts(legend, inner - width_of_runs(left) - 2)
         right = [(" ", TEXT), *right, (" ", TEXT)] if right else []
@@ -170,7 +169,8 @@ class HostStrip(Lines, can_focus=True):
     def _line(self, pair: list[StripRow], name: int, columns: int) -> list[Run]:
         """Return one line: the levels, and the name of the slower row in its current colour."""
         named = max(pair, key=lambda row: row.behind)
-        label: Run = (fit(named.name, name) + " ", ROLES[named.now] if named.now < ALIKE else LABEL)
+        role = role_of(self.hosts[named.name]) if named.now < ALIKE else LABEL
+        label: Run = (fit(named.name, name) + " ", role)
         first, *second = pair
         cells = (
             self._halves(first.levels, second[0].levels) if second else self._cells(first.levels)
@@ -215,40 +215,3 @@ class HostStrip(Lines, can_focus=True):
         """Scroll by a host, by half a page, or to an end."""
         hosts = {"row": 1, "page": self.size.height // 2, "end": self.top + len(self.hosts)}[unit]
         self.scroll_to_host(min(self.top + direction * hosts, len(self.hosts)))
-
-
-class HostLine(HostStrip, can_focus=False):
-    """The worst host over time as one line above the heat map, and how fast it is now: a lost one,
-    else the slowest.
-    """
-
-    DEFAULT_CSS = "HostLine { height: 1; padding: 0 1; }"
-    pace: Callable[[str], str] | None = None  # of a host, in few cells
-
-    def columns_in(self, width: int) -> int:
-        """Return the number of columns of time in a width."""
-        return width - NAME - BESIDE
-
-    def shows_slow_host(self, width: int) -> bool:
-        """Return whether the line fits, and a host was slower than the others."""
-        return self._read_levels(width) and self.levels.differ
-
-    def _read_levels(self, width: int) -> bool:
-        """Read new samples if the line fits into `width`; return whether it fits."""
-        columns = self.columns_in(width)
-        if columns >= LEAST_COLUMNS:
-            self.levels.take(self.hosts, self.axis, columns, self.end_s, self.load, self.job)
-        return columns >= LEAST_COLUMNS
-
-    def build(self, width: int, height: int) -> list[Line]:  # noqa: ARG002
-        """Return the line; empty if there is no room."""
-        if not self._read_levels(width) or not self.hosts:
-            return []
-        broken = [name for name, host in self.hosts.items() if host.state in BROKEN]
-        row, columns = self.levels.worst(broken), len(self.levels.levels)
-        if row is None:
-            return []
-        name, *cells = self._line([row], NAME - 1, columns)
-        pace = self.pace(row.name) if self.pace is not None else ""
-        now: Run = (f"{pace:>{BESIDE}}", name[1])
-        return [Line.of(name, *padded(cells, columns), now)]

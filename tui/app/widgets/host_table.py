@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from tui.app.widgets.host_rows import (
-    LATELY_S,
     HostCells,
     RowFigures,
     age_role,
@@ -60,6 +59,11 @@ LEAST_RUNS = 3  # least parts of the line for collapsed hosts: mark, count, medi
 FOLD = "\0fold"  # cannot be a host name
 NOBODY = "\0nobody"
 VIEWS = ("fit", "all", "bad")
+
+
+def _over(seconds: int) -> str:
+    """Return which seconds rates cover."""
+    return f"mean of the last {seconds} s" if seconds > 1 else f"last {seconds} s"
 
 
 class HostTable(PickList["HostView"]):
@@ -267,7 +271,7 @@ class HostTable(PickList["HostView"]):
             counts = count_states(self.hosts, cells.now)
             title = f"Hosts · {cells.shown.job}" if cells.shown.job else "Hosts"
             title += (
-                f" · rates: mean of the last {LATELY_S} s"
+                f" · rates: {_over(cells.shown.lately_s)}"
                 if cells.spread is cells.spread_now and cells.is_running
                 else ""
             )

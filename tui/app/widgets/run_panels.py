@@ -12,7 +12,7 @@ from textual import events
 from tui.app.terminal import actions
 from tui.app.widgets.graph import meter
 from tui.app.widgets.lines import Lines, Unit
-from tui.metrics.buckets import SHOWN_NAMES, index_to_value
+from tui.metrics.buckets import SHOWN_NAMES, index_to_value, value_to_index
 from tui.metrics.units import Few, clock, latency, latency_fixed, share
 from tui.text.line import (
     FAINT,
@@ -328,7 +328,8 @@ class PercentileTable(Lines):
         titles = "".join(f"{title:>{CELL}}" for _, title in columns)
         shapes = self._shapes(label)
         room = label - NAMES - 2 if any(shapes) else 0
-        span = span_of(shapes)
+        most = max((row.values.get("max") or 0.0 for row in self.rows), default=0.0)
+        span = span_of(shapes, most)
         texts = [
             shape_of(counts, span, room, self.symbols) if counts else " " * room
             for counts in shapes
@@ -336,7 +337,8 @@ class PercentileTable(Lines):
         rows = (
             self._row(row, text, columns, label) for row, text in zip(self.rows, texts, strict=True)
         )
-        return [self._heading(titles, width, room, span), *rows][:height]
+        ends = latency(index_to_value(span[0])), latency(max(most, index_to_value(span[1])))
+        return [self._heading(titles, width, room, ends), *rows][:height]
 
     def _shapes(self, label: int) -> list[Counts]:
         """Return the histogram of each row; empty if histograms do not fit."""
@@ -344,10 +346,10 @@ class PercentileTable(Lines):
             return [()] * len(self.rows)
         return [row.counts() if row.counts is not None else () for row in self.rows]
 
-    def _heading(self, titles: str, width: int, shape: int, span: tuple[int, int]) -> Line:
+    def _heading(self, titles: str, width: int, shape: int, ends: tuple[str, str]) -> Line:
         if not shape or len(self.heading) >= NAMES - 1:
             return rule(self.heading, titles, width)
-        low, high = (latency(index_to_value(index)) for index in span)
+        low, high = ends
         axis = f"{low} {'─' * (shape - len(low) - len(high) - 2)} {high}"
         lead = "─" * (NAMES - len(self.heading) - 2)
         return Line.of(
@@ -379,12 +381,16 @@ def _cell(value: float | None) -> str:
     return "too few" if isinstance(value, Few) else latency_fixed(value)
 
 
-def span_of(shapes: Sequence[Counts]) -> tuple[int, int]:
-    """Return the lowest and the highest bucket of all histograms, as their common scale."""
+def span_of(shapes: Sequence[Counts], most_ns: float = 0.0) -> tuple[int, int]:
+    """Return the lowest and the highest bucket of all histograms, as their common scale.
+
+    It ends at the slowest I/O, `most_ns`, even if no histogram has it.
+    """
     known = [counts for counts in shapes if counts]
-    return min((counts[0][0] for counts in known), default=0), max(
-        (counts[-1][0] for counts in known), default=0
-    )
+    ends = [counts[-1][0] for counts in known] or [0]
+    if known and most_ns:
+        ends.append(value_to_index(int(most_ns)))
+    return min((counts[0][0] for counts in known), default=0), max(ends)
 
 
 def shape_of(counts: Counts, span: tuple[int, int], width: int, symbols: Symbols) -> str:
