@@ -114,9 +114,10 @@ def test_single_runs_are_as_sure_as_the_noise_floor_lets_them_be() -> None:
     loud, calm = compare([a], [b], quiet(cov=0.05)), compare([a], [b], quiet(cov=0.002))
     assert (loud.word, calm.word) == ("inconclusive", "better")
     wide, narrow = headline(loud).effect, headline(calm).effect
-    assert wide is not None and narrow is not None
-    assert (wide.half_width or 0) == pytest.approx(2.0452 * 2**0.5 * 0.05, rel=0.1)
-    assert (narrow.half_width or 0) < 0.01
+    assert wide is not None and wide.high is not None
+    assert narrow is not None and narrow.high is not None
+    assert wide.high / wide.ratio - 1 == pytest.approx(2.0452 * 2**0.5 * 0.05, rel=0.1)
+    assert narrow.high / narrow.ratio - 1 < 0.01
     assert loud.undecided and not calm.undecided
 
 

@@ -61,7 +61,6 @@ def texts(symbols: Symbols) -> list[str]:
         symbols.arrow,
         symbols.dot,
         symbols.open,
-        symbols.cursor,
         symbols.unknown,
     ]
 

@@ -20,7 +20,7 @@ async def test_the_pause_lasts_until_every_host_has_told_of_a_quiet_second(tmp_p
     run = TelemetryRun(
         HostSession(plan.hosts[0], Connections(), "run", journal), plan.steps[0], plan
     )
-    telemetry = Telemetry(plan, journal, runs=[run])
+    telemetry = Telemetry(plan, runs=[run])
     telemetry.quiet(now=True)
     pause = asyncio.create_task(telemetry.seen_quiet())
     told = [list(run.reader.feed(line)) for line in (b"t 1000 5\n", b"c cpu.busy\n")]

@@ -75,7 +75,6 @@ class Change:
     p_corrected: float | None = None
     threshold: float = THRESHOLD
     headline: bool = False
-    floor: Floor | None = None
 
     @property
     def why(self) -> str:
@@ -274,7 +273,6 @@ def _change(a: ComparedPoint, b: ComparedPoint, figure: Headline, floor: Floor |
     effect = effect_of(a, b, figure, values)
     if floor is None:
         return replace(change, effect=effect)
-    change = replace(change, floor=floor)
     if effect.method == "repetitions":
         return replace(change, effect=effect, threshold=max(THRESHOLD, floor.cov))
     return replace(change, effect=stats.with_noise(effect, floor.cov, floor.n))

@@ -53,16 +53,6 @@ class Effect:
     method: Method = "repetitions"
     seconds: int | None = None
 
-    @property
-    def half_width(self) -> float | None:
-        """The larger distance to an end of the interval, as a share of the ratio.
-
-        None without an interval.
-        """
-        if self.low is None or self.high is None:
-            return None
-        return max(self.high / self.ratio - 1, 1 - self.low / self.ratio)
-
 
 @dataclass(frozen=True, slots=True)
 class LogSpread:

@@ -63,7 +63,6 @@ class Late(Struct, frozen=True):
     interval_s: float
     end_ms: int  # host time
     ios: int
-    lat_max_s: float
 
 
 class Pace(Struct):
@@ -87,12 +86,9 @@ class Pace(Struct):
         self.load.add(event.t, event.interval_s)
         if event.interval_s > LATE_S and not event.restart:
             ios = sum(part.ios for part in event.dirs.values())
-            lat_max_ns = max((part.lat_max_ns for part in event.dirs.values()), default=0)
             place = self.load.count - 1
             from_s = self.begun_s + self.load.x - event.interval_s
-            self.late.append(
-                Late(place, from_s, event.interval_s, event.host_time_ms, ios, lat_max_ns / 1e9)
-            )
+            self.late.append(Late(place, from_s, event.interval_s, event.host_time_ms, ios))
 
     def take_telemetry(self, event: TelemetrySample) -> None:
         """Add an interval of the host's telemetry; its stamps count uptime."""

@@ -49,7 +49,6 @@ class DirFacts(Struct, frozen=True):
     total_bytes: int | None = None
     free_bytes: int | None = None
     used_bytes: int | None = None  # with free_bytes less than the total: some may be reserved
-    in_use: str = ""  # for a device: mount point of it, or of a partition, or "swap"
 
     @property
     def full(self) -> float | None:
@@ -161,7 +160,6 @@ def parse_dir(path: str, answer: Mapping[str, str], prefix: str) -> DirFacts:
         total_bytes=as_int(get("total_bytes")),
         free_bytes=as_int(get("free_bytes")),
         used_bytes=as_int(get("used_bytes")),
-        in_use=get("mounted"),
     )
 
 

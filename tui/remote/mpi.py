@@ -51,8 +51,6 @@ class MpiFacts(Struct, frozen=True):
     free_inodes: int | None
     free_bytes: int | None
     old: tuple[str, ...]  # left in the directory by older runs
-    open_files: int | None
-    processes: int | None
     os: str = ""  # the distribution's name
 
     @property
@@ -152,8 +150,6 @@ def parse_facts(values: Mapping[str, str]) -> MpiFacts:
         free_inodes=as_int(values.get("free_inodes", "")),
         free_bytes=None if (kib := as_int(values.get("free_kib", ""))) is None else kib * 1024,
         old=tuple(values.get("old", "").split()),
-        open_files=as_int(values.get("open_files", "")),  # None also for "unlimited"
-        processes=as_int(values.get("processes", "")),
         os=values.get("os", ""),
     )
 

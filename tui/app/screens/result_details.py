@@ -85,7 +85,6 @@ class HostResultRow:
     first: bool
     spread: HostSpread
     kind: str
-    named: bool  # with several directions
     symbols: Symbols = "braille"
 
 
@@ -186,9 +185,10 @@ def rows_of(page: Page, spread: HostSpread) -> list[HostResultRow]:
     for host in far if len(spread.shares) >= LEAST_HOSTS else page.by_host:
         dirs = page.by_host[host]
         shown = [name for name in registry.in_order(dirs) if name != MIXED or len(dirs) == 1]
-        rows += [HostResultRow(host, name, dirs[name], not at, spread, kind,
-            len(page.all_hosts) > 1, page.symbols)
-                 for at, name in enumerate(shown)]  # fmt: skip
+        rows += [
+            HostResultRow(host, name, dirs[name], not at, spread, kind, page.symbols)
+            for at, name in enumerate(shown)
+        ]
     return rows
 
 

@@ -29,21 +29,16 @@ class Symbols(Struct, frozen=True):
     arrow: str
     dot: str
     open: str
-    cursor: str
     unknown: str
     superscript: bool
 
 
 SYMBOLS: dict[str, Symbols] = {
     "braille": Symbols(
-        "braille", " ■ ", " ● ", " □ ", "✓", "✗", "!", "·", "›", "·", "▾", "▌", "–", True
+        "braille", " ■ ", " ● ", " □ ", "✓", "✗", "!", "·", "›", "·", "▾", "–", True
     ),
-    "block": Symbols(
-        "block", " ■ ", " ○ ", " · ", "√", "x", "!", "·", "»", "·", "▼", "▌", "-", False
-    ),
-    "ascii": Symbols(
-        "ascii", "[x]", "[o]", "[ ]", "+", "x", "!", ".", ">", "-", "v", ">", "-", False
-    ),
+    "block": Symbols("block", " ■ ", " ○ ", " · ", "√", "x", "!", "·", "»", "·", "▼", "-", False),
+    "ascii": Symbols("ascii", "[x]", "[o]", "[ ]", "+", "x", "!", ".", ">", "-", "v", "-", False),
 }
 
 

@@ -107,7 +107,6 @@ class PlannedProfile(Struct, frozen=True):
 
     profile: Profile
     params: Params
-    overrides: Overrides  # as typed, or as set by the suite
     sweep: SweepSpec | None
     least: int
     most: int
@@ -252,7 +251,7 @@ def _planned(
     until = (
         Until(repeat.until, least, most) if not isinstance(repeat, int) and most > least else None
     )
-    return PlannedProfile(profile, params, fixed, sweep, least, most, until, member)
+    return PlannedProfile(profile, params, sweep, least, most, until, member)
 
 
 def known_axes(

@@ -177,7 +177,7 @@ class RunContext:
 
     def __post_init__(self) -> None:
         self.made_files = MadeFiles.beside(self.run_dir)
-        self.telemetry = Telemetry(self.plan, self.journal)
+        self.telemetry = Telemetry(self.plan)
 
     @property
     def run_id(self) -> str:

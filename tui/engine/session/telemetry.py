@@ -15,7 +15,6 @@ from types import MappingProxyType
 from typing import Literal
 
 from tui.engine.session.host_session import BROKEN, HostSession
-from tui.journal.writer import Journal
 from tui.model.event import Event, TelemetryColumns, TelemetrySample
 from tui.model.operands import Told, clause
 from tui.model.plan import Plan, Step
@@ -303,7 +302,6 @@ class Telemetry:
     """Telemetry of all running steps of a run."""
 
     plan: Plan
-    journal: Journal
     looked: bool = False  # whether hosts have been looked at while they were quiet
     runs: list[TelemetryRun] = field(default_factory=list)  # of the running steps
     tasks: set[asyncio.Task[None]] = field(default_factory=set)

@@ -26,9 +26,6 @@ bt_mpi_probe() { # DIR PROGRAM: facts of this host and the directory for MPI
   bt_boot_id; bt_kv boot_id "$BT_GOT"
   bt_kv uid "$BT_UID"
   bt_kv cpus "$(getconf _NPROCESSORS_ONLN 2>/dev/null)"
-  bt_kv open_files "$(ulimit -n 2>/dev/null)"
-  # shellcheck disable=SC3045  # mksh and bash have -u, dash says nothing
-  bt_kv processes "$(ulimit -u 2>/dev/null)"
   set -f
   # shellcheck disable=SC2086  # client address and port, server address and port
   set -- ${SSH_CONNECTION-}

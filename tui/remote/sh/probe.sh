@@ -81,7 +81,7 @@ bt_trial() { # COMMAND ARG...: runs a command that touches no target; reports it
   [ "$code" = 0 ] || bt_kv said "$(bt_say "$said" | tail -n 3 | tr '\n' ' ' | cut -c1-300)"
 }
 
-bt_probe_dir() { # PATH KEY: kind, space and use of a target
+bt_probe_dir() { # PATH KEY: kind and space of a target
   local file='' real=''
   bt_flag "$2.exists" [ -e "$1" ]
   bt_flag "$2.is_directory" [ -d "$1" ]
@@ -90,23 +90,12 @@ bt_probe_dir() { # PATH KEY: kind, space and use of a target
     bt_flag "$2.writable" [ -w "$1" ]
     real=$(readlink -f -- "$1" 2>/dev/null)
     bt_get "/sys/class/block/${real##*/}/size" && bt_kv "$2.total_sectors" "$BT_GOT"
-    bt_kv "$2.mounted" "$(bt_device_users "${real:-$1}")"
   elif [ -d "$1" ]; then
     file=$1/.benchtui-probe-$BT_TOKEN
     # really create a file: permission bits know nothing of root squash, quotas and read-only mounts
     if (set -C; : >"$file") 2>/dev/null; then rm -f -- "$file"; bt_kv "$2.writable" 1; fi
     bt_probe_space "$1" "$2"
   fi
-}
-
-bt_device_users() { # DEVICE: where it, or a partition of it, is mounted or used as swap
-  local source='' mount='' rest=''
-  while read -r source mount rest; do
-    case $source in "$1" | "$1"[0-9]* | "$1"p[0-9]*) bt_say "$mount"; break ;; esac
-  done </proc/mounts
-  while read -r source rest; do
-    case $source in "$1" | "$1"[0-9]* | "$1"p[0-9]*) bt_say swap; break ;; esac
-  done 2>/dev/null </proc/swaps
 }
 
 bt_last_word() { # takes the last word from BT_TEXT; sets BT_WORD

@@ -24,7 +24,7 @@ from msgspec import Struct, field
 from tui.metrics.buckets import value_to_index
 from tui.metrics.histogram import Histogram
 from tui.model.event import Buckets, DirectionResult, DirectionSample, LatencyResult
-from tui.workloads.elbencho.options import MIXED, Phase, phase_of
+from tui.workloads.elbencho.options import MIXED, phase_of
 
 HEADER = "ISO Date,"
 ALL_THREADS = "Total"
@@ -59,7 +59,6 @@ class RunningTotals(Struct):
 class FinishedPhase(Struct):
     """One finished phase from its JSON object. Times are in ms of the host's clock."""
 
-    phase: Phase
     name: str
     start_ms: int
     end_ms: int
@@ -145,9 +144,8 @@ def done(value: Mapping[str, Any], block: int | None) -> FinishedPhase | None:
         stamp_ms(str(value.get("iso_start_date", ""))),
         whole(last, "elapsed_time_ms"),
     )
-    found = FinishedPhase(
-        phase, name, start_ms, start_ms + elapsed_ms, str(config.get("version", ""))
-    )
+    version = str(config.get("version", ""))
+    found = FinishedPhase(name, start_ms, start_ms + elapsed_ms, version)
     latency = part(last, "latency")
     entries, ios = part(latency, "entries"), part(latency, "IO")
     if not phase.makes_ios:
