@@ -19,6 +19,7 @@ from tests.e2e.command import benchtui, command, environment, only_run
 from tests.lab.disks import loop_device, mounted, quietly
 from tests.lab.sshd import SshdLab
 from tests.patience import PATIENCE_S
+from tui.text.run_texts import run_text
 
 PROFILE = """\
 profile: own/raw
@@ -103,7 +104,7 @@ def test_yes_alone_destroys_nothing_and_the_name_does(own: Path, disk: str, tmp_
     assert done.returncode == 0, done.stderr
     assert any((tmp_path / "disk.img").read_bytes()[: 1 << 20])
     record = json.loads(done.stdout)
-    assert any(f"{disk}: 32 MiB" in message["text"] for message in record["messages"]), (
+    assert any(f"{disk}: 32 MiB" in run_text(message["text"]) for message in record["messages"]), (
         "what was found is kept"
     )
 

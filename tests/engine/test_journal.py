@@ -19,6 +19,7 @@ from tui.journal.reader import parse_line, read_events
 from tui.journal.writer import Journal, Resume
 from tui.model.event import AnyEvent, HostProblem, Message, RunEnded, decode, encode
 from tui.model.rundir import JOURNAL_FILE, RESERVE_FILE
+from tui.text.run_texts import run_text
 
 
 def said(text: str) -> Message:
@@ -139,7 +140,7 @@ def test_a_full_disk_is_named_in_the_journal_once_and_nothing_measured_follows(s
     journal.append(said("ended in order"))
     journal.append(RunEnded(t=0.0, state="complete", exit_code=0))
     journal.close()
-    texts = [event.text for event in events_in(small) if isinstance(event, Message)]
+    texts = [run_text(event.text) for event in events_in(small) if isinstance(event, Message)]
     assert [text for text in texts if "No space left on device" in text] == [texts[1]]
     assert (texts[0], texts[-1], len(texts)) == ("begun", "ended in order", 3)
     assert heard == [journal.failed]

@@ -50,7 +50,7 @@ def no_lock_stays(lab: SshdLab) -> Iterator[None]:
 
 def warnings(run: Course, host: str) -> list[str]:
     return [
-        event["text"] for event in run.events("message", host) if event["severity"] == "warning"
+        run_text(event["text"]) for event in run.events("message", host) if event["severity"] == "warning"
     ]
 
 
@@ -83,7 +83,8 @@ async def test_what_a_busy_host_keeps_is_reported_in_the_record(
     run = await left_behind(lab, home, monkeypatch)
     try:
         record = build_record(run.ctx.run_dir)
-        (said,) = [message.text for message in record.messages if "may remain" in message.text]
+        told = [run_text(message.text) for message in record.messages]
+        (said,) = [text for text in told if "may remain" in text]
         assert "no answer in 6 s" in said and "hosts sweep" in said
         assert record.state == "complete"
     finally:
@@ -102,7 +103,7 @@ async def test_a_start_that_nobody_knows_of_is_ended_before_the_host_is_left(
     async with course(home, lab, "1s", hosts=1) as run:
         end = await execute(run.ctx)
     assert end.state == "complete"
-    assert not [event for event in run.events("message") if "may remain" in event["text"]]
+    assert not [event for event in run.events("message") if "may remain" in run_text(event["text"])]
     assert not list(Path("/tmp").glob(f".benchtui-*/{run.ctx.run_id}"))
 
 
@@ -116,9 +117,9 @@ async def test_the_next_run_finds_what_an_earlier_one_left(
         async with course(home, lab, "1s", hosts=1) as run:
             await execute(run.ctx)
         told = [
-            event["text"]
+            run_text(event["text"])
             for event in run.events("message", "h1")
-            if first.ctx.run_id in event["text"]
+            if first.ctx.run_id in run_text(event["text"])
         ]
         assert len(told) == 1 and "hosts sweep" in told[0]
     finally:

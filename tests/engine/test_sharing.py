@@ -27,6 +27,7 @@ from tui.model.plan import Plan
 from tui.model.shared_files import common_paths, paths_used_at_once, same_files, sharing_note
 from tui.remote.answers import DirFacts, HostProbe
 from tui.remote.connections import Connections
+from tui.text.run_texts import run_text
 
 WHERE = "/mnt/t"
 
@@ -127,7 +128,8 @@ async def test_one_file_is_told_made_and_counted_once(
             end = await execute(run.ctx)
         assert end.state == "complete", run.events("host_problem")
         record = build_record(run.ctx.run_dir)
-        (said,) = [str(message.text) for message in record.messages if "the same file" in message.text]
+        told = [run_text(message.text) for message in record.messages]
+        (said,) = [text for text in told if "the same file" in text]
         assert said.startswith("h1, h2 write the same file")
         assert [finding.scope for finding in record.findings if finding.id == "shared-files"] == [
             {"hosts": "h1 h2"}
@@ -166,7 +168,7 @@ async def test_one_directory_by_two_names_is_reported(home: Path, lab: SshdLab) 
     assert [finding.scope for finding in record.findings if finding.id == "shared-files"] == [
         {"hosts": "h1 h2"}
     ]
-    assert [message.text for message in record.messages if " are the same file" in message.text]
+    assert [each for each in record.messages if " are the same file" in run_text(each.text)]
 
 
 FILE = {"file_system": "boot 1 ef53:2", "identity": "77"}

@@ -18,6 +18,7 @@ from tests.lab.flood import FLOODS, LAYS_OUT, MEASURES, with_flood
 from tests.lab.sshd import SSHD, SshdLab, set_env
 from tui.model.event import Message
 from tui.remote.stream import BURST
+from tui.text.run_texts import run_text
 
 pytestmark = pytest.mark.e2e
 MOST_SPOOLED = 4 * sum(BURST.values())  # what is cut off is measured a moment later
@@ -114,9 +115,9 @@ def test_telemetry_that_floods_is_reported_once_and_the_load_continues(
     with lab, run_on(lab, home, target, "4s") as run:
         record = run.finished()
         told = [
-            event.text
+            run_text(event.text)
             for event in run.of_type(Message)
-            if "telemetry" in event.text and event.severity == "warning"
+            if "telemetry" in run_text(event.text) and event.severity == "warning"
         ]
     assert record["state"] == "complete", record["reason"]
     assert len(told) == 1 and "flood" in told[0]

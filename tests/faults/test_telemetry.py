@@ -18,6 +18,7 @@ from tests.lab.faults_check import violations
 from tests.lab.faults_run import LiveRun
 from tests.lab.proxy import ProxiedLab
 from tui.model.event import Message, TelemetrySample
+from tui.text.run_texts import run_text
 
 pytestmark = pytest.mark.e2e
 
@@ -32,9 +33,11 @@ def looked_at(run: LiveRun, host: str, count: int) -> None:
 
 def complaints(run: LiveRun, host: str) -> list[str]:
     said = (
-        event for event in run.of_type(Message) if event.host == host and "telemetry" in event.text
+        event
+        for event in run.of_type(Message)
+        if event.host == host and "telemetry" in run_text(event.text)
     )
-    return [event.text for event in said if event.severity == "warning"]
+    return [run_text(event.text) for event in said if event.severity == "warning"]
 
 
 def test_a_broken_connection_loses_no_second(begin: Begin, proxied_lab: ProxiedLab) -> None:

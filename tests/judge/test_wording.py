@@ -116,7 +116,12 @@ def of_runs() -> list[Path]:
     tui = JUDGE.parent
     folders = ("engine", "engine/run", "engine/session", "engine/executors", "remote")
     files = [file for folder in folders for file in (tui / folder).glob("*.py")]
-    return [*files, tui / "library" / "build.py", tui / "journal" / "fold.py"]
+    return [
+        *files,
+        tui / "library" / "build.py",
+        tui / "journal" / "fold.py",
+        tui / "journal" / "writer.py",
+    ]
 
 
 def operands_of(text: Text) -> set[str]:

@@ -27,7 +27,6 @@ from tui.model.plan import Plan
 from tui.model.rundir import JOURNAL_FILE, RECORD_FILE, SUMMARY_FILE
 from tui.model.signals import on_signal
 from tui.remote.fan_out import connections_of
-from tui.text.run_texts import run_text
 
 if TYPE_CHECKING:
     from tui.engine.session.history import History
@@ -135,7 +134,7 @@ async def _guarded(ctx: RunContext, work: Coroutine[None, None, RunEnded]) -> Ru
         traceback.print_exc()  # to engine.log
         log, kind = str(ctx.run_dir / "engine.log"), type(error).__name__
         why = clause("internal-error", error=kind, quote=str(error), log=log)
-        ctx.journal.append(Message(t=0.0, severity="error", text=run_text(why)))
+        ctx.journal.append(Message(t=0.0, severity="error", text=why))
         end = RunEnded(t=0.0, state=ctx.state_unless_complete, exit_code=4, reason=why)
         return ctx.journal.append(end)
     finally:

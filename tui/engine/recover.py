@@ -45,7 +45,7 @@ async def find_loads(ctx: RunContext, history: History) -> None:
     """
     if history.seen.started is not None and not history.seen.unreadable:
         return
-    ctx.say("warning", "this run's journal has gaps: collecting the missing data from the hosts")
+    ctx.say("warning", clause("journal-has-gaps"))
     await on_hosts(ctx, REACH, ctx.alive, partial(_find_on, ctx, history), _not_asked)
 
 
@@ -124,7 +124,7 @@ async def _connect_to_collect(session: HostSession) -> None:
 
 def _still_away(session: HostSession, error: HostError) -> None:
     session.enter("lost", clause("still-unreachable", quote=error.told))
-    session.say("warning", f"results not collected: {error.message}")
+    session.say("warning", clause("not-collected", quote=error.told))
 
 
 async def _collect_step(
@@ -154,7 +154,7 @@ async def _collect_step(
         for run in runs:
             take_result(ctx, run, outcomes[run.session.name])
             if outcomes[run.session.name].collected:
-                run.session.say("info", "results collected")
+                run.session.say("info", clause("collected"))
     if before.end is not None and before.end.cut and ctx.is_whole(step):
         ctx.journal.append(replace(before.end, t=0.0, cut=False))
 

@@ -214,6 +214,8 @@ def _with_text(event: Event) -> Event:
     """Return an event with the text of its reason, for readers outside of benchtui."""
     if isinstance(event, HostState):
         return replace(event, detail=run_text(event.detail))
+    if isinstance(event, Message):
+        return replace(event, text=run_text(event.text))
     if isinstance(event, HostProblem):
         return replace(event, message=run_text(event.message))
     if isinstance(event, StepEnded | RunEnded | StopRequested):

@@ -45,6 +45,7 @@ from tui.model.event import (
     TelemetrySample,
     encode,
 )
+from tui.model.operands import clause
 from tui.model.plain_data import parse_utc
 from tui.model.problem import BenchtuiError, Problem
 from tui.model.rundir import JOURNAL_FILE, RESERVE_FILE
@@ -155,11 +156,8 @@ class Journal:
         self.failed = f"{self.run_dir}: {error.strerror or error}"
         self._free_reserve()
         self._write()
-        text = (
-            f"cannot write measurements to this machine's disk, stopping the load: {self.failed};"
-            " collect the rest later with benchtui runs recover"
-        )
-        self.append(Message(t=0.0, severity="error", text=text))
+        told = clause("measurements-lost", quote=self.failed)
+        self.append(Message(t=0.0, severity="error", text=told))
         self.on_failure(self.failed)
 
     def _free_reserve(self) -> None:

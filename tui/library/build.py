@@ -261,17 +261,13 @@ def incomplete(source: RecordSource) -> list[Clause]:
                 missing.append(clause("no-result", host=task.host, step=step.name))
             elif result.errors:
                 errno = result.errors[0]
-                missing.append(
-                    clause("failed-result", host=task.host, step=step.name, errno=errno)
-                )
+                missing.append(clause("failed-result", host=task.host, step=step.name, errno=errno))
             elif not result.final:
                 missing.append(clause("early-result", host=task.host, step=step.name))
     return missing
 
 
-def reason_of(
-    source: RecordSource, state: RecordState, steps: list[StepRecord]
-) -> Clause | str:
+def reason_of(source: RecordSource, state: RecordState, steps: list[StepRecord]) -> Clause | str:
     """Return the reason for the state, from the engine or from what is missing, plus the lost
     hosts of a run that measured something.
     """
@@ -395,7 +391,9 @@ def _notes(source: RecordSource) -> list[NoteRecord]:
 
 def _messages(run: RunState) -> list[MessageRecord]:
     kept = [
-        MessageRecord(t_s=round(each.t, 3), severity=each.severity, host=each.host, text=each.text)
+        MessageRecord(
+            t_s=round(each.t, 3), severity=each.severity, host=each.host, text=coded(each.text)
+        )
         for each in run.messages.first
     ]
     if run.unreadable:

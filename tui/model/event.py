@@ -498,7 +498,7 @@ class Message(Event, tag="message"):
     """A line for the operator, from the engine, or from a tool's stderr if `host` is set."""
 
     severity: Severity
-    text: str
+    text: Clause | str  # text in older journals
     host: str | None = None
 
 

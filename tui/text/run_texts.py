@@ -177,5 +177,76 @@ HOSTS: dict[str, Text] = {
     "ended-by-host": "{quote}",
 }
 
-RUN = STEPS | RUNS | HOSTS | PROBLEMS
+# messages of the engine
+MESSAGES: dict[str, Text] = {
+    "load-not-stopped": "the load was not stopped: {quote}; it stops when the lease expires",
+    "stopping-late-load": ("the load still runs {late_s:g} s after its planned end; stopping it"),
+    "host-stopped-on-request": "stopped on request (this host only)",
+    "stop-not-delivered": (
+        "{mode} was not delivered: {quote}; the load stops when the lease expires"
+    ),
+    "not-cancelled": (
+        "could not cancel the prepared load: {quote}; it stops when the lease expires"
+    ),
+    "not-released": "load not released ({quote}); releasing it after reconnecting",
+    "reconnecting": "connection lost ({quote}); the load keeps running; reconnecting",
+    "nothing-lost": "reconnected; nothing was lost",
+    "end-unasked": "how the command ended is unknown: {quote}",
+    "telemetry-stopped": "telemetry stopped: {quote}; the load keeps running",
+    "no-telemetry-of": "telemetry: no {name} on this host: {quote}",
+    "measurements-lost": (
+        "cannot write measurements to this machine's disk, stopping the load: {quote}; collect the"
+        " rest later with benchtui runs recover"
+    ),
+    "journal-has-gaps": ("this run's journal has gaps: collecting the missing data from the hosts"),
+    "not-collected": "results not collected: {quote}",
+    "collected": "results collected",
+    "runs-beside": lambda **lock: f"{lock_text(**lock)}; running at the same time, as requested",
+    "waits-for": lambda **lock: f"{lock_text(**lock)}; waiting for it",
+    "server-unreachable": "server unreachable, not monitored: {quote}",
+    "server-not-left": "the agent's directory may still be under /tmp: {quote}",
+    "host-not-left": lambda quote, gone: (
+        "the agent's directory under /tmp, and the host's lock until it expires, may remain:"
+        f" {quote}{'' if gone else '; to find them: benchtui hosts sweep'}"
+    ),
+    "step-ended-early": "{step} ended early: {why}",
+    "next-step": lambda step, why: (
+        f"{f'{step}: ' if step else ''}{why}; continuing with the next step"
+    ),
+    "cache-dropped": "page cache dropped ({quote}) before {step}",
+    "cache-kept": "page cache not dropped: {quote}",
+    "never-written": (
+        "{never_bytes:size} of {of_bytes:size} to read was never written, for example in {path}"
+    ),
+    # files
+    "files-unidentified": "cannot identify files; benchtui clean will skip them: {quote}",
+    "directories-unidentified": (
+        "cannot identify directories; benchtui clean will skip them: {quote}"
+    ),
+    "files-kept": "files not removed: {quote}",
+    "some-files-kept": lambda paths, path, quote: (
+        f"files not removed: {some(paths, 3)}; {path}: {quote}"
+    ),
+    "files-removed": lambda files: (
+        f"removed {'a file or directory' if files == 1 else f'{files} files and directories'}"
+        " created by the run"
+    ),
+    "kept-in": "files not removed from {directory}: {quote}",
+    "unfinished-files": "an unfinished run's files remain in {directory}",
+    "not-removed": "{path} not removed: {quote}",
+    # MPI
+    "launched-by": "launched by {mpi}",
+    "reports-left": "reports remain in {directory}: {quote}",
+    "no-shared-memory": "no directory for shared memory: {quote}",
+    "killed-leftovers": lambda pid, command, more: (
+        f"killed process {pid} ({command}){f' and {more} more' if more else ''}, left over from the"
+        " run"
+    ),
+    "ranks-blocked": lambda ranks, pids: (
+        f"{units.plural(ranks, 'rank')} blocked in the kernel, most likely by storage: PID"
+        f" {', '.join(map(str, pids))}"
+    ),
+}
+
+RUN = STEPS | RUNS | HOSTS | PROBLEMS | MESSAGES
 RUN_OR_SEARCH = SEARCH | RUN

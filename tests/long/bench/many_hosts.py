@@ -17,6 +17,7 @@ from tests.e2e.command import command, environment, only_run
 from tests.lab.sshd import SshdLab
 from tui.journal.reader import read_events
 from tui.model.event import PhaseEnded, PhaseStarted
+from tui.text.run_texts import run_text
 
 HOSTS = 64
 LOAD = Path(__file__).parents[2] / "faults" / "load.yaml"
@@ -59,7 +60,7 @@ def main() -> int:
         how = f"exit code {done.returncode}, {record['state']} {record['reason'] or ''}"
         print(f"a run over {HOSTS} loopback hosts: {how}")
         print(f"  {len(whole)} hosts measured to the end")
-        for message in [each["text"] for each in record["messages"] if each["severity"] != "info"][
+        for message in [run_text(each["text"]) for each in record["messages"] if each["severity"] != "info"][
             :5
         ]:
             print(f"  {message}")

@@ -86,7 +86,7 @@ def named_as_left(run: LiveRun) -> set[str]:
     messages = {
         each.host
         for each in run.of_type(Message)
-        if each.host and any(word in each.text for word in LEFT)
+        if each.host and any(word in run_text(each.text) for word in LEFT)
     }
     reason = (
         run_text(run.record()["reason"]).partition("results of ")[2].partition(" are incomplete")[0]

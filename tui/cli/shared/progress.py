@@ -115,7 +115,8 @@ class ProgressDisplay:
             elif isinstance(event, PointOffered | PointDecided):
                 self.point(event)
             elif isinstance(event, Message) and event.severity != "info":
-                self.line(f"{clock(event.t)} {event.host + ': ' if event.host else ''}{event.text}")
+                host = f"{event.host}: " if event.host else ""
+                self.line(f"{clock(event.t)} {host}{run_text(event.text)}")
 
     def point(self, event: PointOffered | PointDecided) -> None:
         """Print the next point of a search, or the result of a point."""

@@ -13,7 +13,6 @@ from tui.model.plan import OVERTIME_S
 from tui.model.problem import did_you_mean
 from tui.remote.fan_out import INTERNAL_ERROR, host_error
 from tui.remote.stream import FLOODED
-from tui.text.run_texts import run_text
 
 DELIVERY_S = 8.0
 RETRY_S = 0.5
@@ -66,10 +65,8 @@ async def _give_up(run: TaskRun, fault: Exception) -> Outcome:
         async with asyncio.timeout(DELIVERY_S):
             await run.stop(abort=True)
     except Exception as untold:
-        reason = host_error(run.session.name, untold).message
-        run.session.say(
-            "warning", f"the load was not stopped: {reason}; it stops when the lease expires"
-        )
+        why = host_error(run.session.name, untold).told
+        run.session.say("warning", clause("load-not-stopped", quote=why))
     return run.lost(error.code if error.code == FLOODED else INTERNAL_ERROR)
 
 
@@ -87,9 +84,7 @@ async def _watch(
     except TimeoutError:
         for run in runs:
             _name_late(run)
-        ctx.say(
-            "warning", f"the load still runs {OVERTIME_S:g} s after its planned end; stopping it"
-        )
+        ctx.say("warning", clause("stopping-late-load", late_s=OVERTIME_S))
     heard: list[TaskRun] = []
     if ctx.stop_mode != "abort":
         heard = await end_runs(runs, "stop", followers, STOP_PATIENCE_S, ctx.abort_event)
@@ -158,7 +153,7 @@ async def _reason_to_end(
             if lost and ctx.plan.on_host_loss == "stop":
                 what = ended_allocations(ctx.sessions) or clause("host-lost")
                 ctx.given_up = clause("stops-at-loss", why=what)
-                ctx.say("warning", run_text(ctx.given_up))
+                ctx.say("warning", ctx.given_up)
                 if beside:
                     ctx.request_stop("stop", reason=ctx.given_up)
                 return
@@ -183,7 +178,7 @@ def stop_host(ctx: RunContext, name: str) -> str | None:
         return f"no load is running on host {name}{meant}"
     if run.phase == "layout":
         return f"host {name} is still writing its files: stop the run, or wait"
-    run.session.say("warning", "stopped on request (this host only)")
+    run.session.say("warning", clause("host-stopped-on-request"))
     ctx.tasks.add(task := asyncio.create_task(_stop_one(run, "stop")))
     task.add_done_callback(ctx.tasks.discard)
     run.stopped_alone = True
@@ -209,15 +204,13 @@ async def _stop_one(run: TaskRun, mode: StopMode) -> None:
             return
         except Exception as error:
             late = isinstance(error, TimeoutError)
-            reason = (
-                f"no answer in {DELIVERY_S:g} s"
+            why = (
+                clause("no-answer", limit_s=DELIVERY_S)
                 if late
-                else host_error(run.session.name, error).message
+                else host_error(run.session.name, error).told
             )
             if not warned:
-                run.session.say(
-                    "warning",
-                    f"{mode} was not delivered: {reason}; the load stops when the lease expires",
-                )
+                told = clause("stop-not-delivered", mode=mode, quote=why)
+                run.session.say("warning", told)
             warned = True
         await asyncio.sleep(RETRY_S)

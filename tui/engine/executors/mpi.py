@@ -102,12 +102,12 @@ async def tidy(ctx: RunContext, sessions: Sequence[HostSession], launch: MpiLaun
         if outcome == made.STUCK and ctx.plan.cleanup:
             outcome = await _remove_tree(alive, directory, known)
     except HostError as error:
-        head.say("warning", f"files not removed from {directory}: {error.message}")
+        head.say("warning", clause("kept-in", directory=directory, quote=error.told))
         return
     if outcome == made.STUCK and not ctx.plan.cleanup:
-        head.say("warning", f"an unfinished run's files remain in {directory}")
+        head.say("warning", clause("unfinished-files", directory=directory))
     elif why := why_kept(directory, outcome):
-        head.say("warning", f"files not removed from {directory}: {why}")
+        head.say("warning", clause("kept-in", directory=directory, quote=why))
     else:
         head.journal.append(FilesRemoved(t=0.0, host=sessions[0].name, paths=[directory]))
 
@@ -172,7 +172,7 @@ async def try_out(ctx: RunContext, step: Step, cluster: Cluster) -> None:
         for text in warnings_by_host(cluster).get(session.name, []):
             session.say("warning", text)
     await ctx.unless_stopped(trial(ctx, step, cluster))
-    ctx.say("info", f"launched by {cluster.mpi}")
+    ctx.say("info", clause("launched-by", mpi=cluster.mpi))
     for severity, text in cluster.program.intent(len(cluster.hosts), cluster.tried):
         ctx.say(severity, text)
 
@@ -363,7 +363,7 @@ async def keep_reports(job: MpiJob, outcome: Outcome) -> dict[str, str]:
             await _identify_again(head, reports, own_directory(job.ctx, job.cluster.launch))
         await head.ask(lambda agent: made.unmake_tree(agent, "remove", reports, head.known))
     except HostError as error:
-        head.say("warning", f"reports remain in {reports}: {error.message}")
+        head.say("warning", clause("reports-left", directory=reports, quote=error.told))
     finally:
         run.output.close()
     return reader.texts()

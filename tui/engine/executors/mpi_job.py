@@ -24,7 +24,6 @@ from tui.engine.session.host_session import HostSession
 from tui.engine.session.targets import identify_paths
 from tui.engine.session.task import Outcome, TaskLoad, TaskRun
 from tui.engine.session.telemetry import is_telemetry
-from tui.metrics import units
 from tui.model.event import Artefact, FileCreated, FilesRemoved, HostStateName, PhaseName
 from tui.model.operands import Told, clause
 from tui.model.plan import HostTask, Step
@@ -61,7 +60,7 @@ async def _make(session: HostSession) -> str:
 
 
 def _without(session: HostSession, error: HostError) -> None:
-    session.say("warning", f"no directory for shared memory: {error.message}")
+    session.say("warning", clause("no-shared-memory", quote=error.told))
 
 
 async def remove_scratch(ctx: RunContext, sessions: Sequence[HostSession]) -> None:
@@ -81,7 +80,7 @@ async def remove_scratch(ctx: RunContext, sessions: Sequence[HostSession]) -> No
 
 
 def _stays(session: HostSession, path: str, error: HostError) -> None:
-    session.say("warning", f"{path} not removed: {error.message}")
+    session.say("warning", clause("not-removed", path=path, quote=error.told))
 
 
 START_S = 30.0  # for mpiexec to request proxies, and for ranks to report
@@ -125,9 +124,14 @@ SHOWN_COMMAND = 60  # characters
 async def _end_ranks(session: HostSession) -> None:
     swept = await session.agent.sweep(kill=True)
     if left := [each for each in swept if not is_telemetry(each.task)]:
-        named = f"process {left[0].pid} ({left[0].command[:SHOWN_COMMAND]})"
-        more = f" and {len(left) - 1} more" if len(left) > 1 else ""
-        session.say("warning", f"killed {named}{more}, left over from the run")
+        first = left[0]
+        told = clause(
+            "killed-leftovers",
+            pid=first.pid,
+            command=first.command[:SHOWN_COMMAND],
+            more=len(left) - 1,
+        )
+        session.say("warning", told)
 
 
 async def _lost(run: TaskRun) -> Outcome:
@@ -406,12 +410,8 @@ class MpiJob:
                 self._counts.setdefault(host, []).append(count)
                 if stuck and host not in named:
                     named.add(host)
-                    pids = ", ".join(map(str, stuck[:4]))
-                    ranks = units.plural(len(stuck), "rank")
-                    session.say(
-                        "warning",
-                        f"{ranks} blocked in the kernel, most likely by storage: PID {pids}",
-                    )
+                    told = clause("ranks-blocked", ranks=len(stuck), pids=list(stuck[:4]))
+                    session.say("warning", told)
 
     # -- the end
 

@@ -198,7 +198,7 @@ async def _disarm(run: TaskRun) -> None:
 def _still_armed(session: HostSession, error: HostError) -> None:
     session.say(
         "warning",
-        f"could not cancel the prepared load: {error.message}; it stops when the lease expires",
+        clause("not-cancelled", quote=error.told),
     )
 
 
@@ -211,7 +211,7 @@ async def say_go(ctx: RunContext, runs: list[TaskRun]) -> None:
 
 
 def _not_heard(session: HostSession, error: HostError) -> None:
-    session.say("warning", f"load not released ({error.message}); releasing it after reconnecting")
+    session.say("warning", clause("not-released", quote=error.told))
 
 
 def take_result(ctx: RunContext, run: TaskRun, outcome: Outcome) -> None:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from tui import workloads
 from tui.engine.executors.load import run_load
-from tui.engine.preflight.clean import NAMES_SHOWN, created_on, remove_created
+from tui.engine.preflight.clean import created_on, remove_created
 from tui.engine.preflight.destroy import FileNeed, needs_of
 from tui.engine.run.preflight import forget_made, own_needs
 from tui.engine.session.context import (
@@ -28,7 +28,6 @@ from tui.engine.session.targets import identify_files, identify_paths
 from tui.engine.session.task import TaskLoad, TaskRun
 from tui.model.event import ALLOCATION_ENDED, FileCreated, FilesRemoved
 from tui.model.operands import clause
-from tui.model.plain import some
 from tui.model.plan import FILE_NUMBER, HostTask, Step
 from tui.remote import made
 from tui.remote.files import NumberedFiles, count_numbered, stat_files
@@ -89,7 +88,7 @@ async def clean_up(ctx: RunContext) -> None:
 
 
 def _stays_behind(session: HostSession, error: HostError) -> None:
-    session.say("warning", f"files not removed: {error.message}")
+    session.say("warning", clause("files-kept", quote=error.told))
 
 
 async def _make_on(session: HostSession, task: HostTask) -> None:
@@ -218,10 +217,8 @@ async def _clean_host(ctx: RunContext, session: HostSession) -> None:
         session.journal.append(
             FilesRemoved(t=0.0, host=session.name, paths=gone, bytes=cleaning.bytes)
         )
-        what = "a file or directory" if len(gone) == 1 else f"{len(gone)} files and directories"
-        session.say("info", f"removed {what} created by the run")
+        session.say("info", clause("files-removed", files=len(gone)))
     if cleaning.stays:
         path, why = next(iter(cleaning.stays.items()))
-        session.say(
-            "warning", f"files not removed: {some(cleaning.stays, NAMES_SHOWN)}; {path}: {why}"
-        )
+        told = clause("some-files-kept", paths=list(cleaning.stays), path=path, quote=why)
+        session.say("warning", told)

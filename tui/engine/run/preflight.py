@@ -59,8 +59,6 @@ from tui.remote.agent import KEPT_DAYS, AgentError, ClockOffset, Holder, TaskDir
 from tui.remote.answers import Expired
 from tui.remote.transport import HostError
 from tui.text.names import names_of
-from tui.text.problem_texts import lock_text
-from tui.text.run_texts import run_text
 
 # random, so that runs waiting for each other's hosts do not stay in lockstep
 LOOK_AGAIN_S = (2.0, 5.0)
@@ -97,9 +95,7 @@ async def _in_use(ctx: RunContext) -> dict[str, Holder]:
     held = {name: holder for name, holder in answers.items() if holder is not None}
     if ctx.plan.take_locks:
         for name, holder in held.items():
-            session_of(ctx, name).say(
-                "warning", f"{_words(holder)}; running at the same time, as requested"
-            )
+            session_of(ctx, name).say("warning", clause("runs-beside", **held_by(holder)))
         return {}
     return held
 
@@ -127,16 +123,12 @@ def _tell(ctx: RunContext, in_use: dict[str, Holder], reported: set[str]) -> Non
         session.enter("checking", clause("lock-wait", **held_by(holder)))
         if f"{name} {holder.run}" not in reported:
             reported.add(f"{name} {holder.run}")
-            session.say("info", f"{_words(holder)}; waiting for it")
+            session.say("info", clause("waits-for", **held_by(holder)))
 
 
 def held_by(holder: Holder) -> Operands:
     """Return which run holds a host, and how long its lock lasts."""
     return {"run": holder.run, "owner": holder.owner, "left_s": holder.left_s}
-
-
-def _words(holder: Holder) -> str:
-    return lock_text(**held_by(holder))
 
 
 def session_of(ctx: RunContext, name: str) -> HostSession:
@@ -238,7 +230,7 @@ class ServerSession(HostSession):
 
     def problem(self, phase: PhaseName, code: str, told: Told, *, fatal: bool = True) -> None:  # noqa: ARG002
         """Report a problem; a fatal one excludes the node."""
-        self.say("warning", run_text(told))
+        self.say("warning", told)
         if fatal:
             self.state = "failed"
 
@@ -263,7 +255,7 @@ async def _connect(server: HostSession) -> None:
 
 def _not_looked_at(server: HostSession, error: HostError) -> None:
     server.enter("failed")
-    server.say("warning", f"server unreachable, not monitored: {error.message}")
+    server.say("warning", clause("server-unreachable", quote=error.told))
 
 
 async def leave_servers(ctx: RunContext) -> None:
@@ -283,7 +275,7 @@ async def _leave(server: HostSession) -> None:
 
 
 def _stays_behind(server: HostSession, error: HostError) -> None:
-    server.say("warning", f"the agent's directory may still be under /tmp: {error.message}")
+    server.say("warning", clause("server-not-left", quote=error.told))
 
 
 SLOW_S = 15.0  # shown for a host whose check takes longer

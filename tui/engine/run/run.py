@@ -195,9 +195,8 @@ async def leave_hosts(ctx: RunContext) -> None:
 
 
 def _stays_behind(session: HostSession, error: HostError) -> None:
-    where = "the agent's directory under /tmp, and the host's lock until it expires,"
-    how = "" if session.gone else "; to find them: benchtui hosts sweep"
-    session.say("warning", f"{where} may remain: {error.message}{how}")
+    told = clause("host-not-left", quote=error.told, gone=bool(session.gone))
+    session.say("warning", told)
 
 
 async def _leave(ctx: RunContext, session: HostSession) -> None:
@@ -252,9 +251,7 @@ def how_it_ended(ctx: RunContext) -> RunEnded:
     counted = [step for step in ctx.plan.steps if not step.warmup and step.index not in ctx.skipped]
     came_late = ctx.stop_mode == "stop" and all(map(ctx.is_whole, counted))
     if ctx.stop_mode is not None and not came_late:
-        asked = clause(
-            "stopped-on-request" if ctx.stop_mode == "stop" else "aborted-on-request"
-        )
+        asked = clause("stopped-on-request" if ctx.stop_mode == "stop" else "aborted-on-request")
         state: RunStateName = "aborted" if ctx.stop_mode == "abort" else ctx.state_unless_complete
         return ended(state, EXIT_PARTIAL, ctx.stop_reason or asked)
     if ctx.state_unless_complete == "failed":

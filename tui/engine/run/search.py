@@ -28,8 +28,6 @@ from tui.model.plan import Step
 from tui.model.problem import UsageError
 from tui.model.rundir import JOURNAL_FILE
 from tui.model.search import Offer, Search, SearchPoint
-from tui.text.run_texts import run_text
-from tui.text.search_texts import search_text
 
 
 async def run_search(
@@ -107,7 +105,7 @@ async def _measured(
         raise
     except RunRefused as refused:
         # void; the next point shows whether that lasts
-        ctx.say("error", f"{step.name}: {run_text(refused.reason)}")
+        ctx.say("error", clause("in-step", step=step.name, why=refused.reason))
     ctx.check_stop()
     _decide(ctx, step, offer)
 
@@ -118,7 +116,7 @@ def _end_if_certain(ctx: RunContext, step: Step, offer: Offer) -> None:
         return
     if over := clearly_over(_search(ctx), offer, ctx.seconds.totals()):
         ctx.ended_early[step.index] = over
-        ctx.say("info", f"{step.name} ended early: {search_text(over)}")
+        ctx.say("info", clause("step-ended-early", step=step.name, why=over))
         end_early(ctx)
 
 

@@ -18,7 +18,6 @@ from tui.engine.session.context import (
     on_hosts,
 )
 from tui.engine.session.host_session import HostSession
-from tui.metrics import units
 from tui.model.event import CacheDropped, HostFactsCollected
 from tui.model.host_tables import Content, Unknown, Written, rows
 from tui.model.hostfacts import Fact
@@ -69,12 +68,12 @@ def _say_dropped(session: HostSession, step: Step, answer: CacheDrop, wanted: st
     )
     how = ": ".join(part for part in (method, detail) if part)
     if ok:
-        session.say("info", f"page cache dropped ({how}) before {step.name}")
+        session.say("info", clause("cache-dropped", quote=how, step=step.name))
     elif wanted == "require":
         told = clause("cache-not-dropped", quote=how)
         session.problem("layout", "cache-not-dropped", told, fatal=False)
     else:
-        session.say("warning", f"page cache not dropped: {how}")
+        session.say("warning", clause("cache-kept", quote=how))
     return ok
 
 
@@ -105,10 +104,13 @@ async def _check_extents(ctx: RunContext, step: Step, session: HostSession) -> N
     row = row_of(step.index, found)
     _keep(session, row)
     if row.never_written_bytes:
-        never, whole = units.size(row.never_written_bytes), units.size(row.size_bytes)
-        session.say(
-            "warning", f"{never} of {whole} to read was never written, for example in {row.path}"
+        told = clause(
+            "never-written",
+            never_bytes=row.never_written_bytes,
+            of_bytes=row.size_bytes,
+            path=row.path,
         )
+        session.say("warning", told)
 
 
 def largest_files(files: list[FileSpec]) -> list[str]:

@@ -33,7 +33,6 @@ from tui.metrics.steady import Round, is_steady, round_of, rounds_before, window
 from tui.model.event import StepEnded, StepStarted
 from tui.model.operands import Clause, clause, is_clause
 from tui.model.plan import Step, at_once
-from tui.text.run_texts import run_text
 
 
 def check_filled(ctx: RunContext, step: Step) -> None:
@@ -199,9 +198,8 @@ async def _in_turn(ctx: RunContext, steps: Sequence[Step]) -> None:
             if len(ctx.plan.steps) == len(group):
                 raise
             # the reason names it, if there are several
-            which = "" if group[0].together else f"{group[0].name}: "
-            why = run_text(refused.reason)
-            ctx.say("error", f"{which}{why}; continuing with the next step")
+            name = "" if group[0].together else group[0].name
+            ctx.say("error", clause("next-step", step=name, why=refused.reason))
 
 
 def _left_out(ctx: RunContext, group: Sequence[Step]) -> bool:

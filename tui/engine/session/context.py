@@ -36,7 +36,7 @@ from tui.model.event import (
     Severity,
     StopRequested,
 )
-from tui.model.operands import Clause, clause, several, unique
+from tui.model.operands import Clause, Told, clause, several, unique
 from tui.model.plan import HostTask, Plan, Step
 from tui.model.plugin import PLUGIN_FAILED
 from tui.remote.fan_out import INTERNAL_ERROR, host_error
@@ -231,9 +231,9 @@ class RunContext:
         if self.seconds.add(sample):
             self.on_second()
 
-    def say(self, severity: Severity, text: str) -> None:
+    def say(self, severity: Severity, told: Told) -> None:
         """Report a message about the run as a whole to the user."""
-        self.journal.append(Message(t=0.0, severity=severity, text=text))
+        self.journal.append(Message(t=0.0, severity=severity, text=told))
 
     def request_stop(
         self, mode: StopMode, by: str = "", reason: Clause | str = ""

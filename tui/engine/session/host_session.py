@@ -210,9 +210,9 @@ class HostSession:
         """Set the state to lost, because the host's allocation has ended."""
         self.enter("lost", clause("allocation-ended", quote=self.gone))
 
-    def say(self, severity: Severity, text: str) -> None:
+    def say(self, severity: Severity, told: Told) -> None:
         """Report a message about this host to the user."""
-        self.journal.append(Message(t=0.0, severity=severity, text=text, host=self.name))
+        self.journal.append(Message(t=0.0, severity=severity, text=told, host=self.name))
 
     def problem(self, phase: PhaseName, code: str, told: Told, *, fatal: bool = True) -> None:
         """Record a problem; a fatal one fails the host."""

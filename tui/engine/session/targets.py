@@ -68,7 +68,7 @@ async def identify_files(
     except HostError as error:
         session.say(
             "warning",
-            f"cannot identify files; benchtui clean will skip them: {error.message}",
+            clause("files-unidentified", quote=error.told),
         )
         return
     found = in_place(session, found)
@@ -137,7 +137,7 @@ async def identify_directories(session: HostSession) -> None:
     except HostError as error:
         session.say(
             "warning",
-            f"cannot identify directories; benchtui clean will skip them: {error.message}",
+            clause("directories-unidentified", quote=error.told),
         )
 
 

@@ -303,9 +303,7 @@ class TaskRun:
         if await self.session.why_gone():
             self.session.leave_for_good()
             return False
-        self.session.say(
-            "warning", f"connection lost ({lost.message}); the load keeps running; reconnecting"
-        )
+        self.session.say("warning", clause("reconnecting", quote=lost.told))
         deadline = asyncio.get_running_loop().time() + self.lease_s
         while (left := deadline - asyncio.get_running_loop().time()) > 0:
             if not await self.session.reconnect(left):
@@ -320,7 +318,7 @@ class TaskRun:
                 await asyncio.sleep(FIRST_PAUSE_S)
                 continue
             self.session.enter(state, clause("reconnected"))
-            self.session.say("info", "reconnected; nothing was lost")
+            self.session.say("info", clause("nothing-lost"))
             return True
         if await self.session.why_gone():
             self.session.leave_for_good()
@@ -345,7 +343,7 @@ class TaskRun:
         try:
             status = await self._status(state)
         except HostError as error:
-            self.session.say("warning", f"how the command ended is unknown: {error.message}")
+            self.session.say("warning", clause("end-unasked", quote=error.told))
             return Outcome(None, "unknown", collected=True)
         if status.flood:
             raise self._flooded(status)

@@ -33,7 +33,6 @@ from tui.remote.telemetry import (
     telemetry_files,
 )
 from tui.remote.transport import HostError
-from tui.text.run_texts import run_text
 
 Role = Literal["client", "server"]
 TASK = "telemetry"
@@ -239,7 +238,7 @@ class TelemetryRun:
         if not self.over and not self.reader.after_ms:  # that of a dead engine ends by its lease
             self._tell(await self._flood() or self._last_error or "it ended unexpectedly")
         for name, reason in self.reader.unknown.items():
-            self.session.say("info", f"telemetry: no {name} on this host: {reason}")
+            self.session.say("info", clause("no-telemetry-of", name=name, quote=reason))
 
     async def _flood(self) -> Told:
         """Return which output exceeded its limit; empty if none did or the agent does not
@@ -292,9 +291,7 @@ class TelemetryRun:
 
     def _tell(self, why: Told) -> None:
         if not self.over:
-            self.session.say(
-                "warning", f"telemetry stopped: {run_text(why)}; the load keeps running"
-            )
+            self.session.say("warning", clause("telemetry-stopped", quote=why))
 
 
 @dataclass
