@@ -135,7 +135,7 @@ async def test_a_run_that_measured_nothing_says_why_once_and_whole_with_a_key_th
     maker: RunMaker,
 ) -> None:
     held = (
-        "in use by run 20261120T090000Z-weka-write-1a2b of ann@jump; its lock expires in 48 s unless"
+        "in use by run 20261120T090000Z-weka-write-1a2b of ann@jump; its lock expires at 10:16:18 UTC unless"
         " renewed"
     )
     async with stage(maker, SMALL) as (app, pilot):

@@ -95,7 +95,7 @@ async def test_an_invalid_run_is_never_listed_without_its_mark(newest: RunMaker)
     ]
     path.write_text(json.dumps({**record, "verdict": "invalid", "findings": found}))
     async with stage(newest, step="runs") as (app, pilot):
-        assert rows(app)[0].startswith("✗ INVALID: storage-traffic")
+        assert rows(app)[0].startswith("✗ INVALID: storage traffic")
         await pilot.resize_terminal(160, 36)
         await app.settle(pilot)
         assert rows(app)[0].startswith("✗ INVALID storage-traffic 2026-11-20 10:15")

@@ -398,8 +398,8 @@ def badge_of(found: PublishedComparison) -> str:
     """
     weights: list[Weight] = ["param", "profile", "setup"]
     invalid = "invalid and " if found.verdict == "invalid" else ""
-    if any(each.weight == "scaled" for each in found.differs):
-        return f"{OUR_RUN} {invalid}scaled down (not comparable)"
+    if scaled := [_against(each) for each in found.differs if each.weight == "scaled"]:
+        return f"{OUR_RUN} {invalid}scaled down: {', '.join(scaled)} (not comparable)"
     if invalid:
         return f"{OUR_RUN} invalid (not comparable)"
     for weight in weights:
@@ -410,6 +410,10 @@ def badge_of(found: PublishedComparison) -> str:
     if found.baseline.validity == "error":
         return "the published run ended with an error (not comparable)"
     return "setup not fully known" if found.unknown else "same parameters and clients"
+
+
+def _against(difference: PublishedDifference) -> str:
+    return f"{difference.what} {difference.ours} against {difference.theirs}"
 
 
 def _name(difference: PublishedDifference) -> str:

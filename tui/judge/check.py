@@ -40,7 +40,15 @@ __all__ = [
     "UnknownError",
     "run_check",
     "step_check",
+    "two_hosts",
 ]
+
+
+def two_hosts(hosts: int, lacking: str) -> UnknownError:
+    """Return why a comparison of hosts cannot run: the run has too few hosts or, with enough of
+    them, what they did not report.
+    """
+    return UnknownError("few-hosts", least=2) if hosts < 2 else UnknownError(lacking)
 
 
 class CheckResult(Struct, frozen=True):

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tui.judge.check import CheckResult, Moot, Severity, StepEvidence, UnknownError, step_check
+from tui.judge.check import (
+    CheckResult,
+    Moot,
+    Severity,
+    StepEvidence,
+    UnknownError,
+    step_check,
+    two_hosts,
+)
 from tui.judge.counted import Counted, counted
 from tui.metrics import units
 from tui.model.criteria import default
@@ -43,7 +51,7 @@ def end_skew(at: StepEvidence) -> Iterator[CheckResult]:
     a rate that never existed."""
     timing = at.record.timing
     if timing is None or len(timing.hosts) < 2:
-        raise UnknownError("few-hosts", least=2)
+        raise two_hosts(len(at.step.tasks), "host-times")
     if at.record.state == "cut":
         raise UnknownError("stopped")
     # these have a finding of their own

@@ -18,6 +18,7 @@ from tui.judge.check import (
     UnknownError,
     run_check,
     step_check,
+    two_hosts,
 )
 from tui.judge.pace import LATE_S, late_reports, paces
 from tui.metrics import units
@@ -219,7 +220,7 @@ def start_skew(at: StepEvidence) -> Iterator[CheckResult]:
     """Until the last host has started, the first ones have the storage to themselves."""
     timing = at.record.timing
     if timing is None or timing.start_skew_s is None:
-        raise UnknownError("few-hosts", least=2)
+        raise two_hosts(len(at.step.tasks), "host-times")
     allowed_s = at.limit("start-skew.skew_s")
     if timing.start_skew_s <= allowed_s:
         return
@@ -378,7 +379,7 @@ def never_together(at: StepEvidence) -> Iterator[CheckResult]:
     """
     timing = at.record.timing
     if timing is None or timing.start_skew_s is None:
-        raise UnknownError("few-hosts", least=2)
+        raise two_hosts(len(at.step.tasks), "host-times")
     if len(timing.hosts) > 1 and timing.window is None:
         scope: dict[str, Scalar] = {"hosts": " ".join(timing.hosts)}
         yield CheckResult("error", "never", 0.0, 0.0, scope, {})

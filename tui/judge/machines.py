@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.judge.check import CheckResult, RunEvidence, Severity, UnknownError, run_check
+from tui.judge.check import CheckResult, RunEvidence, Severity, UnknownError, run_check, two_hosts
 from tui.metrics import units
 from tui.metrics.facts import compare, one_boot
 from tui.model.criteria import default
@@ -51,7 +51,7 @@ def alike(evidence: RunEvidence) -> Iterator[CheckResult]:
     if len(known) < 2:
         versions = [*_printed_versions(evidence), *_other_jobs(evidence)]
         if not versions:
-            raise UnknownError("few-hosts", least=2)
+            raise two_hosts(len(evidence.hosts), "host-facts")
         yield from (
             CheckResult("warning", "differ", 1, 0, operands={"what": [each], "count": 1})
             for each in versions
@@ -85,7 +85,7 @@ def one_machine(evidence: RunEvidence) -> Iterator[CheckResult]:
     clients = {host.name: host.facts for host in evidence.hosts if host.role == "client"}
     known = [name for name, facts in clients.items() if boot_of(facts)]
     if len(known) < 2:
-        raise UnknownError("few-hosts", least=2)
+        raise two_hosts(len(clients), "boot-ids")
     for group in one_boot(clients):
         operands: Operands = {"hosts": list(group.hosts)}
         code = "machine" if group.machine else "kernel"

@@ -199,7 +199,7 @@ SPREAD = default("repetitions.spread")
         " a metadata benchmark, iterations count as repetitions"
     ),
     advice=(
-        "Repeat the measurement (repeat on Review, run --repeat 5): a single figure does not"
+        "Repeat the measurement (repeat on Review, run --repeat 4): a single figure does not"
         " show repeatability."
     ),
     source="coefficient of variation of the repetitions",

@@ -238,7 +238,9 @@ def _row_by_row(differences: Sequence[FactDifference], room: int) -> list[list[R
         key=lambda cells: sum(len(_values(row, cells, left)) for row in rows),
     )
     blank = " " * (who + title)
-    table: list[list[Run]] = [[(blank, LABEL), ("here".ljust(here), LABEL), ("others", LABEL)]]
+    alone = all(len(hosts[1]) == 1 for hosts in _by_hosts(differences))
+    named = "this host" if alone else "these hosts"
+    table: list[list[Run]] = [[(blank, LABEL), (named.ljust(here), LABEL), ("others", LABEL)]]
     for row in rows:
         lead: list[Run] = [(row[0].ljust(who), BRIGHT), (row[1].ljust(title), LABEL)]
         for at, (own, other) in enumerate(_values(row, here, left)):

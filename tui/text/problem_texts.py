@@ -58,9 +58,10 @@ def how_ended(exit_code: int | None) -> str:
     return f"was killed by signal {signal}" if 0 < signal <= 64 else f"exited with code {exit_code}"
 
 
-def lock_text(run: str, owner: str, left_s: int) -> str:
-    """Return which run holds a host, and how long its lock lasts."""
-    return f"in use by run {run} of {owner}; its lock expires in {left_s} s unless renewed"
+def lock_text(run: str, owner: str, left_s: int, until: str = "") -> str:
+    """Return which run holds a host, and how long its lock lasts; `until`: the time, for records."""
+    when = f"at {until}" if until else f"in {left_s} s"
+    return f"in use by run {run} of {owner}; its lock expires {when} unless renewed"
 
 
 def _locked(waited_s: float | None, **lock: Any) -> str:

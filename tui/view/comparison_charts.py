@@ -188,8 +188,8 @@ def _by(shares: Sequence[float]) -> str:
 
 
 def _at(names: Sequence[str], of: int) -> str:
-    if len(names) == of:
-        return "every percentile"
+    if len(names) == of > 2:
+        return f"p{names[0]} to p{names[-1]}"
     return " and ".join(
         filter(None, [", ".join(f"p{name}" for name in names[:-1]), f"p{names[-1]}"])
     )

@@ -19,10 +19,12 @@ from tui.text.line import (
     Line,
     Run,
     beside,
+    fit,
     labelled,
     rule,
     spread,
     width_of,
+    wrap,
 )
 from tui.view.live_health import finding_of, of_role
 
@@ -101,8 +103,8 @@ def clauses(rule: str) -> list[str]:
 
 
 def record_lines(record: RunRecord, width: int) -> list[Line]:
-    """Return every finding of a record in full, then the checks that had no data, for all steps or
-    for some, or do not apply, with the reasons, and last the rules of the findings.
+    """Return every finding of a record in full, the rules of the findings, and last the checks that
+    had no data, for all steps or for some, or do not apply, with the reasons.
     """
     findings, not_made = list(record.findings), record.checks_not_made or {}
     found = [line for each in _by_check(findings) for line in check_lines(each, width)]
@@ -112,10 +114,10 @@ def record_lines(record: RunRecord, width: int) -> list[Line]:
     others = {name: why for name, why in reasons.items() if name in moot}
     return [
         *(found or nothing()),
+        *([*rules, Line()] if (rules := rule_lines(by_weight(findings), width)) else []),
         *not_made_lines(missing, width),
         *not_made_lines(step_reasons_of(record), width, "No data for some steps"),
         *not_made_lines(others, width, "Checks that do not apply"),
-        *rule_lines(by_weight(findings), width),
     ]
 
 
@@ -194,15 +196,26 @@ def nothing() -> list[Line]:
 def not_made_lines(
     not_made: Mapping[str, str], width: int, title: str = "No data for these checks"
 ) -> list[Line]:
-    """Return the reasons why checks did not run, each with the titles of its checks."""
+    """Return the titles of checks that did not run, those of one reason together, and the reason
+    beside them.
+    """
     if not not_made:
         return []
     reasons: dict[str, list[str]] = {}
     for name, reason in not_made.items():
         reasons.setdefault(reason, []).append(BY_ID[name].title if name in BY_ID else name)
-    column = min(max(map(width_of, reasons)) + 2, width // 2)
-    lines = [rule(title, "", width)]
-    for reason, names in reasons.items():
-        left = labelled([], [(reason, TEXT)], column - 2)
-        lines += beside(left, labelled([], [(", ".join(names), LABEL)], width - column), column)
+    said = {", ".join(names): reason for reason, names in reasons.items()}
+    column = min(max(map(width_of, said)) + 2, width // 2)
+    heads = [Line.of((fit("check", column), LABEL), ("reason", LABEL))]
+    lines = [rule(title, str(len(not_made)), width), *heads]
+    for names, reason in said.items():
+        left = hanging([(names, TEXT)], column - 2)
+        lines += beside(left, hanging([(reason, LABEL)], width - column), column)
     return [*lines, Line()]
+
+
+def hanging(runs: Sequence[Run], width: int) -> list[Line]:
+    """Return a text as lines; all but the first are indented."""
+    first, *more = wrap(runs, width)
+    text = [run for part in more for run in (*part, (" ", TEXT))]
+    return [Line.of(*first), *labelled([("  ", TEXT)], text, width)] if more else [Line.of(*first)]

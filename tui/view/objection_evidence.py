@@ -196,7 +196,7 @@ def steadiness(record: RunRecord, step: StepRecord | None) -> Iterator[Objection
         if window is not None:
             apart, drift = units.share(window.range), units.share(window.slope)
             told = f"windows: range {apart}, drift {drift}"
-            yield ObjectionEvidence("fact", f"five equal {told}", brief=f"five {told}")
+            yield ObjectionEvidence("fact", f"five equal {told}", brief=told.partition(": ")[2])
     yield from prepared_by(record)
 
 
@@ -222,7 +222,7 @@ def limited_by(record: RunRecord, step: StepRecord | None) -> Iterator[Objection
         yield ObjectionEvidence("fact", f"counter-experiment {proof_text(bottleneck.proof)}")
     least = [f"{each.title} {each.mean:.0f} %" for each in busiest_clients(step)[:2]]
     for text in fullest_texts(step, speeds_of(record.hosts)):
-        yield ObjectionEvidence("fact", text, brief=f"busiest client: {', '.join(least)}")
+        yield ObjectionEvidence("fact", text, brief=f"client {', '.join(least)}")
 
 
 def together(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
@@ -335,7 +335,7 @@ def _recomputed(step: StepRecord, name: str, kind: str, hosts: int) -> Iterator[
         said += f" {units.latency(each)})"
     else:
         said += ", recomputed from the histogram"
-    yield ObjectionEvidence("refutes", said, brief=f"{tail} over all {whole.n:,} I/Os")
+    yield ObjectionEvidence("refutes", said, brief=f"p99 over all {whole.n:,} I/Os")
 
 
 def waiting(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
@@ -369,7 +369,7 @@ def waiting(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvi
                 "closed loop: the load sends no requests while it waits, so a stall counts once"
                 " per I/O in flight"
             ),
-            brief="closed loop: stalls undercounted",
+            brief="stalls are undercounted",
         )
 
 
@@ -419,7 +419,7 @@ def kept(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]
             "unknown", f"{files}, not compared here; to recompute the figures of the load: {again}"
         )
     else:
-        yield ObjectionEvidence("unknown", "no load generator output saved")
+        yield ObjectionEvidence("unknown", "no tool output was saved")
     if found.journal is not None and found.journal.damaged_lines:
         damaged = units.plural(found.journal.damaged_lines, "damaged line")
         yield ObjectionEvidence("partly", f"the journal has {damaged}")

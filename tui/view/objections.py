@@ -23,11 +23,10 @@ from tui.text.line import (
     Run,
     labelled,
     rule,
-    spread,
     width_of,
     width_of_runs,
 )
-from tui.text.table import Column, measured, text_table
+from tui.text.table import Column, measured, table_line
 from tui.view.step_notes import finding_place
 
 if TYPE_CHECKING:
@@ -298,6 +297,7 @@ WORDS: dict[Standing, str] = {
     "refuted": "refuted",
     "n/a": "n/a",
 }
+SHORT_WORDS: dict[Standing, str] = {**WORDS, "partly-stands": "partly"}
 COUNTED: dict[Standing, str] = {**WORDS, "stands": "stand", "partly-stands": "partly stand"}
 SIGNS: dict[Weight, Run] = {
     "refutes": ("✓", GOOD),
@@ -314,7 +314,7 @@ OLD_STEPS = "an older version did not record which steps this check ran on"
 CLAUSE_ENDS = ("; ", " (", ": ", ", ")  # where a text may be cut
 GAP = 2
 RAISED: tuple[Standing, ...] = ("stands", "partly-stands")
-ROOMY_FROM = 100  # columns for the reason beside each answer
+ROOMY_FROM = 100  # columns for the mark and the whole word of each answer
 OLD = (
     "An older version wrote this record, without a list of checks. The answers below use"
     " only the figures."
@@ -402,21 +402,25 @@ def objection_lines(
 
 
 def overview_lines(answers: Sequence[ObjectionAnswer], width: int) -> list[Line]:
-    """Return a line for each objection: mark, claim, answer if there is room, and the reason."""
+    """Return a line for each objection: its answer first, then the claim, and the reason.
+
+    The mark of an answer is beside its word only if there is room.
+    """
+    marked = width >= ROOMY_FROM
+    words = WORDS if marked else SHORT_WORDS
     columns = [
-        Column[ObjectionAnswer]("", lambda each: MARKS[each.standing], 1),
+        Column[ObjectionAnswer]("", lambda each: (words[each.standing], MARKS[each.standing][1])),
         Column[ObjectionAnswer](
-            "",
-            lambda each: (each.objection.claim, TEXT if each.standing == "n/a" else BRIGHT),
-            gap=1,
+            "", lambda each: (each.objection.claim, TEXT if each.standing == "n/a" else BRIGHT)
         ),
     ]
-    if width >= ROOMY_FROM:
-        columns.append(Column("", lambda each: (WORDS[each.standing], MARKS[each.standing][1])))
+    if marked:
+        columns[0] = replace(columns[0], gap=1)
+        columns.insert(0, Column("", lambda each: MARKS[each.standing], 1))
     known = measured(columns, answers)
-    room = width - sum(column.width + column.gap for column in known) + known[0].gap - GAP
-    columns.append(Column("", lambda each: (reason_of(each, room), LABEL), least=20, gap=GAP))
-    return text_table(columns, answers, width)[1:]  # without headings
+    room = max(width - sum(column.width + column.gap for column in known) + known[0].gap - GAP, 0)
+    known.append(Column("", lambda each: (reason_of(each, room), LABEL), width=room, gap=GAP))
+    return [table_line(known, [each.width for each in known], answer) for answer in answers]
 
 
 def reason_of(answer: ObjectionAnswer, room: int) -> str:
@@ -473,8 +477,8 @@ def not_applicable_lines(answers: Sequence[ObjectionAnswer], width: int) -> list
 def answer_lines(answer: ObjectionAnswer, width: int) -> list[Line]:
     """Return one objection: the claim, its answer, and the evidence."""
     mark, role = MARKS[answer.standing]
-    claim: list[Run] = [(f"{mark} ", role), (f'"{answer.objection.claim}"', BRIGHT)]
-    lines = [Line.of(*spread(claim, [(WORDS[answer.standing], role)], width))]
+    said: list[Run] = [(f"{mark} {WORDS[answer.standing]}: ", role)]
+    lines = labelled(said, [(f'"{answer.objection.claim}"', BRIGHT)], width)
     for weight in ORDER:
         for each in _together([each for each in answer.evidence if each.weight == weight]):
             lines += evidence_lines(each, width)

@@ -464,7 +464,8 @@ def compare_texts(plan: Plan) -> tuple[str, ...]:
     points, planned = _points(plan)
     if plan.search is not None or plan.proves is not None or not points:
         return ()
-    return str(planned), f"  (to compare: {repetitions_needed(points)} runs)"
+    of = f" for {points} points" if points > 1 else ""
+    return str(planned), f"  (compare needs {repetitions_needed(points)}{of})"
 
 
 def nothing_written(plan: Plan) -> str:

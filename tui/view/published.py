@@ -52,7 +52,7 @@ class PublishedRow(Struct, frozen=True):
     figure: str
     ours: str
     theirs: str
-    change: str  # our figure relative to the published one: ``51 % lower``
+    change: str  # our figure relative to the published one: ``51 % worse``
     validity: str
     verdict: str = "valid"  # of our run
 
@@ -123,7 +123,8 @@ class PublishedView(Struct, frozen=True):
         text = f"{units.plural(self.count, 'result')} for {self.tag}"
         if self.is_fair:
             return text
-        reasons = dict.fromkeys(note.text.removesuffix(UNFAIR) for note in self.badges)
+        badges = (note.text.removesuffix(UNFAIR) for note in self.badges)
+        reasons = dict.fromkeys(badge.partition(": ")[0] for badge in badges)
         none = "none comparable" if self.count > 1 else "not comparable"
         return f"{text}, {none}{f': {next(iter(reasons))}' if len(reasons) == 1 else ''}"
 
@@ -278,7 +279,7 @@ def shown_text(baseline: Baseline, figure: PublishedFigure) -> str:
 
 
 def change_text(found: Compared) -> str:
-    """Return how much higher or lower ours is than theirs: ``51 % lower``, ``12.3x as high``; for a
+    """Return how much better or worse ours is than theirs: ``51 % worse``, ``12.3x as high``; for a
     range both ends.
     """
     if found.ratio_low is None or found.ratio_high is None:
@@ -292,7 +293,15 @@ def change_text(found: Compared) -> str:
         return f"{_percent(low - 1, '-')} to {_percent(high - 1, '+')} %"
     ends = (low - 1, high - 1) if low >= 1 else (high - 1, low - 1)
     shown = dict.fromkeys(map(_percent, ends))
-    return f"{'-'.join(shown)} % {'higher' if low >= 1 else 'lower'}"
+    return f"{'-'.join(shown)} % {_judged(found.figure, more=low >= 1)}"
+
+
+def _judged(figure: PublishedFigure, *, more: bool) -> str:
+    """Return whether more of a figure is better; only how it differs if that is unknown."""
+    known = METRICS.get(figure.metric)
+    if known is None:
+        return "higher" if more else "lower"
+    return "better" if more == (known.better == "higher") else "worse"
 
 
 def _percent(change: float, sign: str = "") -> str:

@@ -129,8 +129,8 @@ def refused(home: Path) -> RunMaker:
     maker = RunMaker(home / "runs" / RUN_ID, host_names(8)).connect()
     maker.add(*(HostFactsCollected(t=1.2, host=host, facts=facts_of(host)) for host in maker.hosts))
     said = (
-        "in use by run 20261120T090000Z-weka-write-1a2b of ann@jump; its lock expires in 48 s unless"
-        " renewed"
+        "in use by run 20261120T090000Z-weka-write-1a2b of ann@jump; its lock expires at 10:16:18"
+        " UTC unless renewed"
     )
     for host in maker.hosts[:3]:
         maker.add(

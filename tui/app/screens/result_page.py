@@ -51,7 +51,8 @@ if TYPE_CHECKING:
     from tui.view.objections import ObjectionAnswer
     from tui.view.published import PublishedNote, PublishedView
 
-FIRST_DROPPED = 99.5  # percentile without a column on a narrow screen
+DROPPED = (95.0, 99.5)  # percentiles without a column on a narrow screen
+LATENCY_CELLS = 9
 LATENCY_SHOWN = 99.0  # percentile shown in tables by the l key
 BESIDE = 110  # columns from which a chart is beside its table
 GUTTER = 3
@@ -399,22 +400,20 @@ def metric_of(record: RunRecord) -> ChartMetric:
     return drawn.get(record.headline.metric, "iops") if record.headline is not None else "iops"
 
 
-def columns(width: int) -> tuple[int, str]:
-    """Return the width of a latency column, and the titles of the columns as one text."""
-    cell = 9 if width >= NARROW else 8
+def columns(width: int) -> str:
+    """Return the titles of the columns of figures as one text."""
     names = [f"p{label(each)}" for each in percentiles_shown(width)]
-    titles = "".join(f"{title:>{cell}}" for title in ("mean", *names, "max"))
-    return cell, f"{'IOPS':>6}{'BW':>{12 if width >= NARROW else 11}}{titles}"
+    titles = "".join(f"{title:>{LATENCY_CELLS}}" for title in ("mean", *names, "max"))
+    return f"{'IOPS':>6}{'BW':>12}{titles}"
 
 
 def percentiles_shown(width: int) -> tuple[float, ...]:
-    """Return the percentiles in the table of figures: without p99.5 on a narrow screen."""
-    return tuple(each for each in SHOWN_PERCENTILES if width >= NARROW or each != FIRST_DROPPED)
+    """Return the percentiles in the table of figures: fewer on a narrow screen."""
+    return tuple(each for each in SHOWN_PERCENTILES if width >= NARROW or each not in DROPPED)
 
 
 def row(result: DirectionRecord, direction: str, kind: str, width: int) -> str:
     """Return the figures of one direction in fixed columns, as text."""
-    cell, _ = columns(width)
     latency, shown = latency_of(result, direction, kind), percentiles_shown(width)
     values: list[float | None] = [None] * (len(shown) + 2)
     if latency is not None:
@@ -423,11 +422,11 @@ def row(result: DirectionRecord, direction: str, kind: str, width: int) -> str:
             *(shown_percentile(latency, each) for each in shown),
             latency.max_ns,
         ]
-    cells = "".join(f"{units.latency(value):>{cell}}" for value in values)
+    cells = "".join(f"{units.latency(value):>{LATENCY_CELLS}}" for value in values)
     rate = (
         units.bandwidth(result.bw_bytes_per_s) if registry.direction(direction).moves_data else ""
     )
-    return f"{units.iops(result.iops):>6}{rate:>{12 if width >= NARROW else 11}}{cells}"
+    return f"{units.iops(result.iops):>6}{rate:>12}{cells}"
 
 
 def course(
@@ -484,7 +483,7 @@ def published_lines(view: PublishedView | None, tag: str, width: int) -> list[Li
 
 def note_lines(note: PublishedNote, width: int, column: int = NOTE_WIDTH) -> list[Line]:
     """Return a note, with its label in a column of its own."""
-    label: Run = (f"{note.label:<{column}} ", NOTE_KEYS.get(note.kind, LABEL))
+    label: Run = (f"{note.label:<{column}}  ", NOTE_KEYS.get(note.kind, LABEL))
     return labelled(
-        [label], [(note.text, "warn" if note.kind == "badge" else TEXT)], width, column + 1
+        [label], [(note.text, "warn" if note.kind == "badge" else TEXT)], width, column + 2
     )

@@ -277,10 +277,10 @@ def figures(page: Page, width: int) -> list[Line]:
         from tui.view.operations import operation_lines
 
         return operation_lines(step.metadata, width)
-    _, titles = columns(width)
+    titles = columns(width)
     kind = page.record.latency_kind if step is None else page.record.latency_kind_of(step)
-    short = "Job" if page.shown_job else "All"
-    title = f"{page.shown_job or 'All hosts'}, {kind}" if width >= NARROW else f"{short} {kind}"
+    who = page.shown_job or "All hosts"
+    title = f"{who}, {kind}" if width >= NARROW else who
     if step is None or not page.all_hosts:
         # told at the top
         return [] if measured_nothing(page.record) else [Line.of(("nothing was measured", LABEL))]

@@ -24,6 +24,7 @@ from tui.app.terminal import run_actions
 from tui.app.terminal.theme import Symbols
 from tui.app.widgets.form import FilterInput
 from tui.app.widgets.picklist import PickList, share_height
+from tui.judge.wording import name_of
 from tui.library.filter import Filter, parse
 from tui.library.history import EarlierRuns
 from tui.library.summary import ORDERS, tags_text
@@ -405,8 +406,9 @@ def columns(
 def state_of(run: RunSummary, symbols: Symbols, cells: int) -> Run:
     """Return the state of a run, in `cells` columns; for an invalid one its first reason."""
     if run.verdict == "invalid":
-        why = "" if cells >= STATE_FROM else run.weakened_by.split(",")[0].split(" +")[0]
-        why = f": {why}" if why and cells >= CHECKS_FROM else ""
+        first = next((each.id for each in run.findings if each.severity == "error"), "")
+        shown = first and CHECKS_FROM <= cells < STATE_FROM
+        why = f": {name_of(first)}" if shown else ""
         return f"{symbols.bad} INVALID{why}", BAD
     symbol, role = STATE_CELLS.get(run.state, ("dot", LABEL))
     if run.state == "complete" and run.shown_verdict == "valid-with-warnings":

@@ -369,7 +369,8 @@ def _judgement(run: RunSummary, width: int) -> Iterator[Line]:
     verdict, role = VERDICTS[run.verdict]
     if run.caveats and run.verdict not in ("invalid", None):
         verdict, role = f"{verdict}, but {', '.join(map(caveat_text, run.caveats))}", WARN
-    for part in wrap([(verdict, role), ("  ", TEXT), (run.state, LABEL)], width):
+    state = [] if run.state == "complete" else [(f", {run.state}", LABEL)]
+    for part in wrap([(verdict, role), *state], width):
         yield Line.of(*part)
     if run.judged_since:
         yield from indented([(NOT_AS_SEALED, WARN)], width, 0)

@@ -9,6 +9,7 @@ import asyncio
 import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -112,7 +113,8 @@ async def _unlock(session: HostSession) -> None:
 
 def _refuse(ctx: RunContext, in_use: dict[str, Holder]) -> None:
     for name, holder in in_use.items():
-        told = clause("host-locked", **held_by(holder), waited_s=ctx.plan.wait_s)
+        until = f"{datetime.now(UTC) + timedelta(seconds=holder.left_s):%H:%M:%S} UTC"
+        told = clause("host-locked", **held_by(holder), until=until, waited_s=ctx.plan.wait_s)
         session_of(ctx, name).problem("preflight", "host-locked", told)
 
 
