@@ -4,13 +4,17 @@ early.
 
 from __future__ import annotations
 
+from math import sqrt
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.capacity.systems import System, measure, p99_limit, result_of, seconds_of
 from tui.capacity.interval import percentile_interval, time_in
-from tui.capacity.points import PointData, clearly_over, judge
+from tui.capacity.points import PointData, backlog, clearly_over, judge
 from tui.metrics.histogram import Histogram
 from tui.metrics.series import ClusterSecond
 from tui.model.event import Buckets, DirectionResult, LatencyResult
@@ -221,6 +225,44 @@ def test_without_a_stall_both_starts_are_the_same() -> None:
     point = measure(System(), SEARCH, Offer(1400.0, 20.0), 2, np.random.default_rng(2))
     assert point.measured[0].value is not None
     assert point.intended["99"] == pytest.approx(point.measured[0].value, rel=0.02)
+
+
+@pytest.mark.parametrize(("rate", "seconds"), [(1000.0, 60), (10_000.0, 290), (400.0, 20)])
+def test_lag_that_lasts_is_not_forgotten(rate: float, seconds: int) -> None:
+    """A second without I/O that the load never makes good: all I/Os after it begin late."""
+    ios = [rate] * 5 + [0.0] + [rate] * 300
+    behind = backlog(ios, [1.0] * len(ios), rate)
+    assert not any(behind[:5])
+    assert all(behind[5 : 5 + seconds])
+    made_good = [*ios[:20], 2 * rate, *ios[20:]]
+    assert not any(backlog(made_good, [1.0] * len(made_good), rate)[20:])
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 400), st.floats(0.5, 2.0)), max_size=40),
+    st.floats(10.0, 200.0),
+)
+def test_backlog_is_the_largest_shortfall_that_arrivals_do_not_explain(
+    seconds: list[tuple[int, float]], rate: float
+) -> None:
+    ios, lengths = [float(n) for n, _ in seconds], [length for _, length in seconds]
+    for at, told in enumerate(backlog(ios, lengths, rate)):
+        each = [0.0]
+        for start in range(at + 1):
+            due = [rate * length for length in lengths[start : at + 1]]
+            chance = min(2 * sum(map(sqrt, due)), 4 * sqrt(sum(due)))
+            each.append(sum(due) - sum(ios[start : at + 1]) - chance)
+        assert told == pytest.approx(max(each), abs=1e-6)
+
+
+@pytest.mark.parametrize("rate", [100, 1000, 10_000])
+def test_random_arrivals_that_are_served_at_once_are_seldom_late(rate: int) -> None:
+    random = np.random.default_rng(3)
+    late = 0
+    for _ in range(50):
+        ios = [float(each) for each in random.poisson(rate, 300)]
+        late += sum(each > rate / 10 for each in backlog(ios, [1.0] * 300, float(rate)))
+    assert late <= 0.002 * 50 * 300
 
 
 def test_full_load_has_no_intended_start() -> None:

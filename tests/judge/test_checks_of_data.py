@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.samples.evidence import WRITER, direction, evidence, found, said
-from tui.judge.check import RunEvidence, UnknownError
+from tui.judge.check import Moot, RunEvidence, UnknownError
 from tui.judge.wording import message_of
 from tui.model.plan import FileSpec, JobLoad
 from tui.model.step_record import (
@@ -20,16 +20,38 @@ GIB = 1 << 30
 
 
 @pytest.mark.parametrize(
-    ("direct", "size", "doubt"),
-    [(False, 4 * GIB, True), (False, 32 * GIB, False), (True, 4 * GIB, False)],
+    ("size", "doubt"),
+    [(4 * GIB, True), (32 * GIB, False)],
 )
-def test_files_that_fit_into_memory_are_reported_without_direct_io(
-    direct: bool, size: int, doubt: bool
-) -> None:
-    job = JobLoad("w", ("write",), direct=direct)
+def test_files_that_fit_into_memory_are_reported_without_direct_io(size: int, doubt: bool) -> None:
+    job = JobLoad("w", ("write",))
     task = {"files": [FileSpec("/d/f", size)]}
     result = found("working-set", evidence(jobs=[job], facts={"mem_bytes": 16 * GIB}, task=task))
     assert [each.measured for each in result] == ([0.25] if doubt else [])
+
+
+@pytest.mark.parametrize("check", ["working-set", "memory-limit"])
+@pytest.mark.parametrize(
+    ("job", "why"),
+    [
+        (JobLoad("w", ("write",), direct=True), Moot.DIRECT),
+        (JobLoad("w", ("write",), stores=False), Moot.DATA),
+    ],
+)
+def test_checks_of_the_page_cache_do_not_apply_to_loads_that_do_not_use_it(
+    check: str, job: JobLoad, why: Moot
+) -> None:
+    facts = {"mem_bytes": 16 * GIB, "cgroup_version": "v2", "cgroup_mem_bytes": GIB}
+    at = evidence(jobs=[job], facts=facts, task={"files": [FileSpec("/d/f", 4 * GIB)]})
+    with pytest.raises(UnknownError) as reason:
+        found(check, at)
+    assert reason.value.code == why
+
+
+def test_a_memory_limit_is_not_compared_with_files_of_unknown_size() -> None:
+    facts = {"mem_bytes": 16 * GIB, "cgroup_version": "v2", "cgroup_mem_bytes": GIB}
+    with pytest.raises(UnknownError):
+        found("memory-limit", evidence(jobs=[JobLoad("w", ("write",))], facts=facts))
 
 
 def test_the_memory_that_a_control_group_leaves_is_what_counts() -> None:

@@ -360,22 +360,21 @@ def test_without_limits_of_io_there_is_nothing_to_reach_and_without_control_grou
 
 
 @pytest.mark.parametrize(
-    ("size", "limited", "direct", "severity"),
+    ("size", "limited", "severity"),
     [
-        (8 << 30, 4 << 30, False, "warning"),  # all would fit without the limit
-        (128 << 30, 4 << 30, False, "info"),
-        (2 << 30, 4 << 30, False, None),  # fits all the same: working-set says that it does
-        (8 << 30, 4 << 30, True, None),
-        (8 << 30, None, False, None),
-        (1 << 40, 4 << 30, False, None),  # next to nothing would be cached either way
+        (8 << 30, 4 << 30, "warning"),  # all would fit without the limit
+        (128 << 30, 4 << 30, "info"),
+        (2 << 30, 4 << 30, None),  # fits all the same: working-set says that it does
+        (8 << 30, None, None),
+        (1 << 40, 4 << 30, None),  # next to nothing would be cached either way
     ],
 )
 def test_a_memory_limit_that_leaves_less_page_cache_than_the_host_has_is_reported(
-    size: int, limited: int | None, direct: bool, severity: str | None
+    size: int, limited: int | None, severity: str | None
 ) -> None:
     facts = {"cgroup_version": "v2", "mem_bytes": 64 << 30, "cgroup_mem_bytes": limited}
     at = evidence(
-        jobs=[JobLoad("r", ("read",), direct=direct)], task={"files": [FileSpec("/d/f", size)]},
+        jobs=[JobLoad("r", ("read",))], task={"files": [FileSpec("/d/f", size)]},
         facts={name: value for name, value in facts.items() if value is not None},
     )  # fmt: skip
     assert [each.severity for each in found("memory-limit", at)] == ([severity] if severity else [])

@@ -31,7 +31,8 @@ from tui.model.operands import Clause, clause
 from tui.model.search import Limit, MeasuredLimit, Offer, Search, SearchPoint, Verdict
 
 PARTS = 10  # of a second, each with a delay of its own
-CHANCE = 2.0  # standard deviations of a second's Poisson arrivals that are no backlog
+# standard deviations of Poisson arrivals that are no backlog: of each second, at most of their sum
+CHANCE, SURELY = 2.0, 4.0
 MEAN = "mean"
 # codes of what is unknown about the latency from intended start
 INTENDED = WHY, CLOSED, NO_SECONDS = "within-a-second", "closed-loop", "no-seconds"
@@ -41,15 +42,31 @@ Late = tuple[float, float]
 
 
 def backlog(ios: Sequence[float], lengths: Sequence[float], rate: float) -> list[float]:
-    """Return how many I/Os were due but not done at the end of each second.
+    """Return how many I/Os were due but not done at the end of each second, at least.
 
-    The variation expected from Poisson arrivals is subtracted.
+    It is the largest shortfall since the end of any second before, less what Poisson arrivals
+    explain: they vary by the square root of their number, so a lag that lasts is not forgotten.
     """
-    found, behind = [], 0.0
+    found: list[float] = []
+    short = due = apart = 0.0  # from the start: I/Os due but not done, due, summed deviations
+    starts = [(short, due, apart)]
     for done, length in zip(ios, lengths, strict=True):
-        due = rate * length
-        behind = max(0.0, behind + due - done - CHANCE * sqrt(due))
-        found.append(behind)
+        short += rate * length - done
+        due += rate * length
+        apart += sqrt(rate * length)
+        found.append(
+            max(
+                0.0,
+                *(
+                    short - before - min(CHANCE * (apart - apart_0), SURELY * sqrt(due - due_0))
+                    for before, due_0, apart_0 in starts
+                ),
+            )
+        )
+        # an earlier start with a larger shortfall never gives more
+        while starts and starts[-1][0] >= short:
+            starts.pop()
+        starts.append((short, due, apart))
     return found
 
 

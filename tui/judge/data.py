@@ -182,12 +182,12 @@ def working_set(at: StepEvidence) -> Iterator[CheckResult]:
     if not at.step.jobs:
         raise UnknownError("job-parameters")
     storing = [job for job in at.step.jobs if job.stores]
+    if not storing:
+        raise UnknownError(Moot.DATA)
     buffered = any(not job.direct for job in storing)
-    cached = bool(storing) and any(
-        may_cache(name) for host in at.run.hosts for name in file_systems(host)
-    )
+    cached = any(may_cache(name) for host in at.run.hosts for name in file_systems(host))
     if not buffered and not cached:
-        return
+        raise UnknownError(Moot.DIRECT)
     memory = {host.name: memory_of(host) for host in at.run.hosts}
     sizes = {task.host: sum(spec.total_bytes for spec in task.files) for task in at.step.tasks}
     skewed = skewed_sets(at)

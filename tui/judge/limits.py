@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
-from tui.judge.check import CheckResult, Severity, StepEvidence, UnknownError, step_check
+from tui.judge.check import CheckResult, Moot, Severity, StepEvidence, UnknownError, step_check
 from tui.judge.data import skewed_sets
 from tui.metrics import units
 from tui.model.criteria import default
@@ -215,8 +215,11 @@ def memory_limit(at: StepEvidence) -> Iterator[CheckResult]:
     """
     if not at.step.jobs:
         raise UnknownError("job-parameters")
-    if all(job.direct for job in at.step.jobs if job.stores):
-        return
+    storing = [job for job in at.step.jobs if job.stores]
+    if not storing:
+        raise UnknownError(Moot.DATA)
+    if all(job.direct for job in storing):
+        raise UnknownError(Moot.DIRECT)
     if not any("cgroup_version" in host.facts for host in at.run.hosts):
         raise UnknownError("control-groups")
     sizes: dict[str, float] = {
@@ -227,17 +230,25 @@ def memory_limit(at: StepEvidence) -> Iterator[CheckResult]:
         for host, each in skewed_sets(at).items()
         if each.hot_bytes < sizes.get(host, 0)
     }
-    for host in at.run.hosts:
-        size, limit = sizes.get(host.name), number_of(host.facts, "cgroup_mem_bytes")
-        memory = number_of(host.facts, "mem_bytes")
-        if not size or limit is None or memory is None:
-            continue
+    limited = [
+        (host, limit)
+        for host in at.run.hosts
+        if (limit := number_of(host.facts, "cgroup_mem_bytes")) is not None
+    ]
+    known = {
+        host.name: (size, limit, memory)
+        for host, limit in limited
+        if (size := sizes.get(host.name)) and (memory := number_of(host.facts, "mem_bytes"))
+    }
+    if limited and not known:
+        raise UnknownError("file-sizes")
+    for name, (size, limit, memory) in known.items():
         if min(1.0, memory / size) - min(1.0, limit / size) > LESS_CACHED:
-            operands: Operands = {"host": host.name, "limit_bytes": limit, "memory_bytes": memory}
+            operands: Operands = {"host": name, "limit_bytes": limit, "memory_bytes": memory}
             operands["files_bytes"] = size
             severity: Severity = "warning" if size <= memory else "info"
             most = round(min(size, memory))
-            scope: dict[str, Scalar] = {"hosts": host.name}
+            scope: dict[str, Scalar] = {"hosts": name}
             yield CheckResult(severity, "page-cache", round(limit), most, scope, operands)
 
 

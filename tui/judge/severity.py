@@ -47,6 +47,7 @@ class Moot(StrEnum):
     OBJECTS = "objects"
     NO_OBJECTS = "no-objects"
     DATA = "no-data"
+    DIRECT = "direct"
     NETWORK = "no-network"
     SUBMISSION = "no-submission"
     SYNCS = "no-syncs"

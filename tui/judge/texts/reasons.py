@@ -28,6 +28,7 @@ REASONS: Mapping[str, Text] = {
     "objects": "objects do not use files, devices or the page cache of the hosts",
     "no-objects": "no objects are read or written",
     "no-data": "the load moves no data",
+    "direct": "direct I/O does not use the page cache",
     "no-network": "the load does not go over the network",
     "no-submission": "the engine has no submission latency",
     "no-syncs": "no syncs were measured",
