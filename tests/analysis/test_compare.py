@@ -48,7 +48,7 @@ def text(found: Comparison) -> str:
 
 def test_profiles_that_differ_in_a_comment_are_the_same_and_others_are_told_apart_by_key() -> None:
     def of_text(text: str, number: int) -> RunRecord:
-        record = run(run_id=str(number))
+        record = run(step(seed=number), run_id=str(number))
         record.profile.text, record.profile.sha256 = text, str(number) * 64
         return record
 
@@ -381,6 +381,26 @@ def test_runs_of_one_side_that_differ_are_no_repetitions_even_where_both_sides_a
 def test_one_measurement_under_two_names_repeats_nothing() -> None:
     found = compare([run(run_id="a1"), run(run_id="a2")], [run(step(1010.0), run_id="b1")])
     assert [each.text for each in found.obstacles] == ["A a1 and a2 hold the same measurement"]
+
+
+def test_one_measurement_on_both_sides_is_named() -> None:
+    found = compare([run(run_id="a1")], [run(run_id="b1")])
+    assert [each.text for each in found.gate] == ["A a1 and B b1 hold the same measurement"]
+
+
+def test_a_figure_that_is_0_in_several_runs_of_b_counts() -> None:
+    def mixed(run_id: str, writes: float, seed: int) -> RunRecord:
+        record = run(step(1000.0 + seed, seed=seed), run_id=run_id)
+        both = record.steps[0].results.aggregate
+        both["write"] = both["read"].model_copy(
+            update={"iops": writes, "bw_bytes_per_s": writes * 4096}
+        )
+        return record
+
+    a, b = ([mixed(f"{side}{at}", rate, at + place) for at in range(4)]
+            for side, rate, place in (("a", 500.0, 1), ("b", 0.0, 5)))  # fmt: skip
+    worse = [each for each in compare(a, b).changes if each.word == "worse"]
+    assert worse and all(each.counts for each in worse)
 
 
 def imported(name: str, size: int, in_flight: int | None) -> RunRecord:

@@ -139,6 +139,12 @@ def test_writes_that_are_never_flushed_are_a_note() -> None:
     assert said("no-flush", evidence(jobs=[JobLoad("w", ("write",), durable="fsync=1")])) == []
 
 
+def test_writes_between_syncs_are_a_note() -> None:
+    for every, lost in ((1, []), (1000, [("info", "999")])):
+        job = JobLoad("w", ("write",), durable=f"fsync={every}", synced_every=every)
+        assert [(a, str(b)) for a, b in said("no-flush", evidence(jobs=[job]))] == lost
+
+
 @pytest.mark.parametrize(("never", "severity"), [(0, None), (4, "warning"), (60, "error")])
 def test_what_is_read_and_was_never_written_is_reported(never: int, severity: str | None) -> None:
     row = {

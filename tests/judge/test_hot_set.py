@@ -12,7 +12,8 @@ from tests.samples.evidence import direction, evidence, found, said
 from tui.judge.check import RunEvidence, StepEvidence, UnknownError
 from tui.judge.hot_set import hot_sets
 from tui.model.plan import Attestation, FileSpec, JobLoad, Skew
-from tui.workloads.fio.options import JobOptions, job_loads
+from tui.workloads.fio.loads import job_loads
+from tui.workloads.fio.options import JobOptions
 
 KIB, MIB, GIB, TIB = 2**10, 2**20, 2**30, 2**40
 READS = JobLoad(
@@ -194,8 +195,9 @@ def test_writes_that_are_flushed_one_by_one_end_in_no_volatile_buffer() -> None:
     writer = replace(
         at.plan.steps[0].jobs[0], directions=("write",), durable="fdatasync=1", random=False
     )
-    at.plan.steps[0].jobs = [writer]
-    assert [each.severity for each in found("hot-set", at)] == ["info"]
+    for every, severity in ((1, "info"), (1000, "warning")):
+        at.plan.steps[0].jobs = [replace(writer, synced_every=every)]
+        assert [each.severity for each in found("hot-set", at)] == [severity]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.samples.evidence import beside, direction, evidence, found
 from tui.judge.check import RunEvidence, UnknownError
@@ -103,6 +104,17 @@ def test_a_journal_beside_synced_writes_is_not_that_of_others() -> None:
     )
     assert directions(run(plain, {"write": 10 * MB}, moved)) == ["write"]
     assert directions(run(synced, {"write": 10 * MB}, moved)) == []
+    seldom = replace(synced, durable="fdatasync=1000", synced_every=1000)
+    assert directions(run(seldom, {"write": 10 * MB}, moved)) == ["write"]
+
+
+@pytest.mark.parametrize("unknown", [{}, {"dev.sda.util": 0.5}])
+def test_storage_nodes_are_compared_without_byte_counters_of_the_clients(
+    unknown: dict[str, float],
+) -> None:
+    busy = {"dev.sda.rd": 900 * MB, "dev.sdb.wr": 1 * MB}
+    at = run(READS, {"read": 100 * MB}, unknown, servers=busy)
+    assert [each.code for each in found("other-traffic", at)] == ["servers"]
 
 
 @pytest.mark.parametrize(("measured_s", "told"), [(20.0, False), (50.0, True)])

@@ -245,9 +245,10 @@ def test_latency_from_submission_does_not_show_that_no_io_waited_before() -> Non
     for checks, not_made, standing in [
         (["slat"], closed, "partly-stands"), (["slat", "offered-rate"], {}, "unknown")
     ]:  # fmt: skip
-        run = record(findings=[], checks=checks, checks_not_made=not_made)
-        run.latency_kind = "lat"
-        assert against(run, "waiting").standing == standing
+        for kind in ("lat", "clat"):
+            run = record(findings=[], checks=checks, checks_not_made=not_made)
+            run.latency_kind = kind
+            assert against(run, "waiting").standing == standing
 
 
 def test_the_same_ios_are_counted_as_stand_behind_the_percentiles() -> None:

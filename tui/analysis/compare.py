@@ -87,7 +87,7 @@ class Change:
 
         For single runs only the headline counts, because one stall changes all tails.
         """
-        return self.headline or (self.effect is not None and self.effect.method == "repetitions")
+        return self.headline or max(len(self.values_a), len(self.values_b)) > 1
 
     @property
     def within_runs(self) -> bool:

@@ -74,8 +74,8 @@ def differences(
         *_of_profiles(a, b),
         *(_of_searches(a, b, across) if searches else _of_points(a, b, across)),
         *_of_states(a, b),
-        *_of_copies("A", a),
-        *_of_copies("B", b),
+        *_of_copies(a, b),
+        *_of_directions(a, b),
         *_of_setups(a, b),
         *_of_facts(a, b),
     ]
@@ -346,18 +346,32 @@ def _of_states(a: Side, b: Side) -> Iterator[SetupDifference]:
     yield from _differs("warnings", a, b, _warnings)
 
 
-def _of_copies(side: str, records: Side) -> Iterator[SetupDifference]:
-    """Yield runs of one side that hold the same measurement, imported or copied twice: they repeat
-    nothing.
+def _of_copies(a: Side, b: Side) -> Iterator[SetupDifference]:
+    """Yield runs that hold the same measurement, imported or copied twice.
+
+    On one side they repeat nothing, and block.
     """
-    seen: dict[tuple[object, ...], str] = {}
-    for record in records:
+    seen: dict[tuple[object, ...], tuple[str, str]] = {}
+    for side, record in [*(("A", record) for record in a), *(("B", record) for record in b)]:
         marks = set(_marks(record))
         found = dict.fromkeys(seen[mark] for mark in marks if mark in seen)
-        for earlier in (run_id for run_id in found if run_id != record.run_id):
-            told = clause("same-measurement", side=side, run_id=earlier, other_id=record.run_id)
-            yield SetupDifference(blocks=True, reason=told)
-        seen |= dict.fromkeys(marks - seen.keys(), record.run_id)
+        for earlier_side, earlier in found:
+            if earlier != record.run_id:
+                other = record.run_id if side == earlier_side else f"{side} {record.run_id}"
+                told = clause("same-measurement", side=earlier_side, run_id=earlier, other_id=other)
+                yield SetupDifference(blocks=side == earlier_side, reason=told)
+        seen |= dict.fromkeys(marks - seen.keys(), (side, record.run_id))
+
+
+def _of_directions(a: Side, b: Side) -> Iterator[SetupDifference]:
+    """Yield the directions that one side measured and the other did not: its load lacks them."""
+    found = [
+        {name for record in side for step in record.steps for name in step.results.aggregate}
+        for side in (a, b)
+    ]
+    if all(found) and found[0] != found[1]:
+        a_text, b_text = (", ".join(sorted(each)) for each in found)
+        yield SetupDifference("I/Os by direction", a_text, b_text, blocks=True)
 
 
 def _marks(record: RunRecord) -> Iterator[tuple[object, ...]]:

@@ -42,8 +42,8 @@ def durable_as_attested(evidence: RunEvidence) -> str:
     "no-flush",
     "Writes that may not be durable",
     rule=(
-        "a note if writes are never flushed during the measurement, unless caches are attested to"
-        " survive a power cut"
+        "a note if writes are never flushed during the measurement, or not after every write,"
+        " unless caches are attested to survive a power cut"
     ),
     advice=("Use fsync, fdatasync or sync, or attest that caches are off or survive a power cut."),
     source="fsync, fdatasync, sync, end_fsync",
@@ -57,6 +57,12 @@ def durability(at: StepEvidence) -> Iterator[CheckResult]:
         code = "at-end" if flushed else "never"
         operands: Operands = {"flushed": flushed} if flushed else {}
         yield CheckResult("info", code, "none", "fsync", operands=operands)
+    rarest = max((job for job in writers_of(at) if job.synced_every > 1),
+                 key=lambda job: job.synced_every, default=None)  # fmt: skip
+    if not loose and rarest is not None and not durable_as_attested(at.run):
+        lost = rarest.synced_every - 1
+        operands = {"option": rarest.durable, "unsynced": lost}
+        yield CheckResult("info", "between-syncs", lost, 0, operands=operands)
 
 
 NO_BARRIER = ("nobarrier", "barrier=0", "fsync_mode=nobarrier")  # ext4 and XFS before 4.19; f2fs

@@ -93,7 +93,7 @@ def hot_set(at: StepEvidence) -> Iterator[CheckResult]:
     )
     if hot < drive:
         # each write is flushed: buffers do not help
-        flushed = all(job.durable for job in at.step.jobs if job.stores)
+        flushed = all(job.durable and job.synced_every <= 1 for job in at.step.jobs if job.stores)
         severity: Severity = "info" if flushed else "warning"
         yield CheckResult(severity, "drive", round(hot), drive, operands=operands)
     elif servers and hot < servers:

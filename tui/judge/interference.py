@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 OTHERS, WRITES, FLOOR = 0.25, 1.0, float(1 << 20)
 # of the bytes read: a block is read once, in shards or whole
 SERVERS_READ, SERVERS_WRITE = 2.0, 0.5
+JOURNAL = 64 << 10  # bytes that a sync may write beside the data: a commit of the file system
 # file systems that move more than requested
 AMPLIFY = ("btrfs", "bcachefs", "f2fs", "zfs")
 COUNTED = {"read": ("rd", "rd_server"), "write": ("wr", "wr_server")}
@@ -34,7 +35,7 @@ COUNTED = {"read": ("rd", "rd_server"), "write": ("wr", "wr_server")}
     rule=(
         "during a load with direct I/O, its devices or NFS mount move at most"
         f" {units.share(OTHERS)} more bytes than the load (writes: at most"
-        f" {units.share(WRITES)} more; not checked if they are synced one by one); during a"
+        f" {units.share(WRITES)} more, and {units.size(JOURNAL)} for each sync); during a"
         f" read-only load, storage nodes read at most {SERVERS_READ:g} x and write at most"
         f" {units.share(SERVERS_WRITE)} of its bytes;"
         f" ignored below {units.bandwidth(FLOOR)}"
@@ -64,7 +65,7 @@ def other_traffic(at: StepEvidence) -> Iterator[CheckResult]:
         raise UnknownError("concurrent-loads")
     groups = _machines(at)
     extra = {name: each for hosts in groups for name, each in _extra(at, hosts).items()}
-    if not extra:
+    if not extra and not _servers_of_reads(at):
         raise UnknownError("byte-counters")
     found = {name: more for name, (more, _) in extra.items() if more}
     if found:
@@ -126,13 +127,15 @@ def _extra(
     whole = sum(own.values())
     if not whole or all(each is None for each in total.values()):
         return {}
-    durable = any(job.durable for job in jobs)  # each sync writes a journal beside the data
+    journal = JOURNAL * sum(_syncs_per_s(step, host) for step, host in loads)
     found, worst = list[Clause](), 0.0
     for name, moved in total.items():
-        if moved is None or (name == "write" and own[name] and durable):
+        if moved is None:
             continue
         other = moved - own[name]
-        allowed = WRITES * own[name] if name == "write" and own[name] else OTHERS * whole
+        allowed = OTHERS * whole
+        if name == "write" and own[name]:
+            allowed = WRITES * own[name] + journal
         if other * at.passed > max(allowed, FLOOR):
             found.append(
                 clause("above", direction=name, bytes_per_s=other, own_bytes_per_s=own[name])
@@ -145,6 +148,13 @@ def _counted(at: StepEvidence, host: HostTelemetryRecord, name: str) -> float:
     """Return the bytes per second that a host's load counts in one direction."""
     result = at.record.results.per_host.get(host.host, {}).get(name)
     return (result.bw_bytes_per_s or 0.0) if result is not None else 0.0
+
+
+def _syncs_per_s(at: StepEvidence, host: HostTelemetryRecord) -> float:
+    """Return the most syncs per second that the writes of a host's load can cause."""
+    every = [job.synced_every or 1 for job in at.step.jobs if job.durable]
+    result = at.record.results.per_host.get(host.host, {}).get("write")
+    return (result.iops or 0.0) / min(every) if every and result is not None else 0.0
 
 
 def _moved(hosts: Sequence[HostTelemetryRecord], disk: str, server: str) -> float | None:
@@ -162,16 +172,19 @@ def _moved(hosts: Sequence[HostTelemetryRecord], disk: str, server: str) -> floa
     return sum(found.values()) if found else None
 
 
-def _of_servers(at: StepEvidence) -> Iterator[CheckResult]:
-    """Yield storage nodes that read or write more than a read-only load explains."""
-    steps = [at, *at.beside]
-    if any(
-        set(job.directions) != {"read"} for step in steps for job in step.step.jobs if job.stores
-    ):
-        return
-    servers = [
+def _servers_of_reads(at: StepEvidence) -> list[HostTelemetryRecord]:
+    """Return the storage nodes with telemetry; none unless every load only reads."""
+    jobs = [job for step in (at, *at.beside) for job in step.step.jobs if job.stores]
+    if any(set(job.directions) != {"read"} for job in jobs):
+        return []
+    return [
         host for host in at.record.telemetry if host.role == "server" and host.start_s is not None
     ]
+
+
+def _of_servers(at: StepEvidence) -> Iterator[CheckResult]:
+    """Yield storage nodes that read or write more than a read-only load explains."""
+    steps, servers = [at, *at.beside], _servers_of_reads(at)
     read = sum(_counted(step, host, "read") for step in steps for host in clients_of(step))
     for name, share in (("read", SERVERS_READ), ("write", SERVERS_WRITE)):
         disks = {host.host: _of_disks(host, COUNTED[name][0]) for host in servers}

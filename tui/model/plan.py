@@ -235,6 +235,7 @@ class JobLoad(Struct, frozen=True, omit_defaults=True):
     reducible: str = ""  # why an array may store less than is written: "zero_buffers=1"
     # durability during the load: "fdatasync=1"; empty: not before the end
     durable: str = ""
+    synced_every: int = 0  # writes of a worker per sync; 0: none, or an older plan
     # durability at the end, within the runtime that fio divides by: "end_fsync=1"
     flushed: str = ""
     block_bytes: int | None = None  # of each I/O; None: mixed, or unknown
@@ -256,7 +257,6 @@ class JobLoad(Struct, frozen=True, omit_defaults=True):
     def at_most(self) -> int:
         """The largest number of I/Os in flight on one host."""
         return max(self.held, self.most_held)
-
 
 class HostTask(Struct, omit_defaults=True):
     """Part of a step on one host: job file, command, files in use."""

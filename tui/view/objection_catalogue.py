@@ -161,7 +161,7 @@ OBJECTIONS: tuple[Objection, ...] = (
     Objection(
         "depth",
         "The load was not as stated",
-        "I/Os in flight as planned",
+        "nothing contradicts the plan",
         (
             "concurrency",
             "depth",

@@ -352,17 +352,17 @@ def waiting(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvi
             else f"{kind}, and the engine has no submission latency"
         )
         yield ObjectionEvidence("fact", f"latency shown is {why}")
-        if not closed:
-            yield ObjectionEvidence(
-                "unknown", "the time that an I/O was due but not yet submitted is not in it"
-            )
     else:
         text = f"latency shown is {kind}, submission to completion"
         yield ObjectionEvidence("fact", text, brief="submission wait is small")
         yield from (
             ObjectionEvidence("partly", text) for text in [submission_text(step, kind)] if text
         )
-    if closed:
+    if not closed:
+        yield ObjectionEvidence(
+            "unknown", "the time that an I/O was due but not yet submitted is not in it"
+        )
+    else:
         yield ObjectionEvidence(
             "partly",
             (

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tui.workloads.fio.options import JobOptions, job_loads
+from tui.workloads.fio.loads import job_loads
+from tui.workloads.fio.options import JobOptions
 
 MIB = float(1 << 20)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tui.model.problem import UsageError
-from tui.workloads.fio.options import JobOptions, job_loads
+from tui.workloads.fio.loads import job_loads
+from tui.workloads.fio.options import JobOptions
 
 
 def job(**own: str) -> JobOptions:

@@ -16,7 +16,8 @@ from tui.model.problem import UsageError
 from tui.model.profile import Profile, resolve_params, wants_layout
 from tui.model.profile_model import whole
 from tui.workloads.fio.jobfile import render
-from tui.workloads.fio.options import job_loads, job_options
+from tui.workloads.fio.loads import job_loads
+from tui.workloads.fio.options import job_options
 from tui.workloads.fio.plan import (
     Timing,
     argv,

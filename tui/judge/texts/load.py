@@ -104,6 +104,9 @@ TIMES: dict[str, dict[str, Text]] = {
     },
     "no-flush": {
         "never": "no fsync inside the measured time",
+        "between-syncs": (
+            "{option}: a power cut can lose the last writes of each worker, up to {unsynced}"
+        ),
         "at-end": (
             "no fsync during the load, only {flushed} at the end: the rate includes it, the"
             " latencies do not"

@@ -11,7 +11,8 @@ from tui.model.event import Contradiction
 from tui.model.problem import UsageError
 from tui.model.quantities import parse_size
 from tui.workloads.fio.engine_kinds import FILE_OPERATIONS
-from tui.workloads.fio.options import PACING, SYNC_OPTIONS, JobOptions, moved_bytes
+from tui.workloads.fio.loads import PACING, moved_bytes
+from tui.workloads.fio.options import SYNC_OPTIONS, JobOptions
 from tui.workloads.fio.printed import (
     ENDED,
     LEAST_IOS,

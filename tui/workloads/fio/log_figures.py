@@ -20,8 +20,9 @@ from tui.metrics.histogram import PLAT_BUCKETS, index_to_value, key_to_index
 from tui.model.event import Contradiction
 from tui.model.problem import UsageError
 from tui.workloads.base import BesideLogs, KeptFile
+from tui.workloads.fio.loads import PACING
 from tui.workloads.fio.logs import DIRECTIONS, NAME, Row, begin_of, rows_of
-from tui.workloads.fio.options import PACING, JobOptions
+from tui.workloads.fio.options import JobOptions
 from tui.workloads.fio.printed import (
     LEAST_IOS,
     PRINTED,

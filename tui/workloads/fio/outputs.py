@@ -19,8 +19,9 @@ from tui.workloads.base import BesideLogs, ImportedOutput, KeptFile
 from tui.workloads.fio.command_line import command_options
 from tui.workloads.fio.contradictions import contradictions, printed, with_one_value
 from tui.workloads.fio.load_options import load_options
+from tui.workloads.fio.loads import job_loads, moved_bytes, waves
 from tui.workloads.fio.log_figures import compared
-from tui.workloads.fio.options import JobOptions, job_loads, moved_bytes, waves
+from tui.workloads.fio.options import JobOptions
 from tui.workloads.fio.printed import ENDED, RAMPS, has
 from tui.workloads.fio.results import entries_of, kept_result, length_ms
 from tui.workloads.fio.snapshot import (

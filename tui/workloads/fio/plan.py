@@ -22,16 +22,10 @@ from tui.workloads.fio.body import resolve_options
 from tui.workloads.fio.engine_kinds import engines_of
 from tui.workloads.fio.jobfile import added_options, explicit_seed, render_options
 from tui.workloads.fio.layout import WRITES_WHOLE, by_size, files_of, job_name, sections_per_size
+from tui.workloads.fio.loads import job_loads, moved_bytes, waves
 from tui.workloads.fio.objects import check_put, fill_tasks, object_problems, sets_of
 from tui.workloads.fio.option_table import IN_A_FILE, TARGETS, table
-from tui.workloads.fio.options import (
-    JobOptions,
-    job_loads,
-    job_options,
-    jobs_of_job_file,
-    moved_bytes,
-    waves,
-)
+from tui.workloads.fio.options import JobOptions, job_options, jobs_of_job_file
 
 JOB_FILE = "job.fio"
 ARGV = ("fio", "--output-format=json+", "--status-interval=1", "--eta=never")

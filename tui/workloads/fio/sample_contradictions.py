@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import sqrt
 
-from tui.workloads.fio.options import PACING, JobOptions
+from tui.workloads.fio.loads import PACING
+from tui.workloads.fio.options import JobOptions
 from tui.workloads.fio.printed import KIB, PRINTED, RAMPS, Entry, Found, PrintedDirection, has
 from tui.workloads.fio.snapshot import StatusLatency
 

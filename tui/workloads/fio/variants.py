@@ -27,7 +27,8 @@ from tui.workloads.base import Paced
 from tui.workloads.fio.body import Fio, job_of
 from tui.workloads.fio.engine_kinds import DELETING_ENGINES
 from tui.workloads.fio.layout import DEFAULT_FORMAT, escape, file_name, names_files, split_list
-from tui.workloads.fio.options import RATED, JobOptions, job_options, waves
+from tui.workloads.fio.loads import RATED, waves
+from tui.workloads.fio.options import JobOptions, job_options
 from tui.workloads.fio.plan import Resolved, planned_step, resolve_on
 
 EXACT_BELOW = 1000  # I/Os a second of one worker: up to here fio's rounding is below 0.1 %
