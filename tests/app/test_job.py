@@ -228,3 +228,21 @@ async def test_what_was_typed_can_be_saved_when_the_app_is_left(home: Path) -> N
         await user.sees(lambda: user.app._exit)
         profile = Catalogue(user.app.paths.profiles).load("my/reads").profile
         assert profile.params["numjobs"].default == 64
+
+
+async def test_another_load_generator_has_its_own_fields_and_keeps_the_directory(
+    home: Path,
+) -> None:
+    async with opened(local(home)) as user:
+        screen = await form(user)
+        await change(user, "directory", "/var/tmp/x")
+        screen.form.focus_on("@tool")
+        await user.press("right")
+        await user.sees(lambda: "ranks" in screen.form.values)
+        assert screen.form.values["directory"] == "/var/tmp/x"
+        await user.sees(lambda: screen.plan is not None and screen.plan.steps[0].tool == "ior")
+        await user.sees(lambda: "fio/" not in user.text)
+        await user.sees(lambda: getattr(user.app.focused, "name", "") == "@tool")
+        await user.press("left")
+        await user.sees(lambda: screen.form.values.get("bs") is not None)
+        await user.sees(lambda: screen.plan is not None and screen.plan.steps[0].tool == "fio")

@@ -38,6 +38,7 @@ NO_DIRECTORY = "needs a directory on the storage"
 EMPTY = {"directory": "required", "filename": "or a path here"}
 UNUSED = "none"  # in other empty fields without a default
 ONCE = "1"  # default of the field "repeat"
+TOOL = "@tool"  # the field for the load generator; no term can have such a name
 NAME_HELP = "family/name in lower case, such as my/reads; the profile is a YAML file you can edit"
 
 Typed = tuple[dict[str, str], str]
@@ -52,11 +53,11 @@ class SavedJob(Struct, frozen=True):
     sha256: str
 
 
-def default_workload() -> Workload:
-    """Return the default load generator among those that accept terms."""
+def with_terms() -> dict[str, Workload]:
+    """Return the load generators that accept terms, by name, the default first."""
     from tui import workloads
 
-    return next(each for each in workloads.every() if each.from_terms().job_terms())
+    return {each.name: each for each in workloads.every() if each.from_terms().job_terms()}
 
 
 class JobScreen(PlanScreen):
@@ -78,7 +79,7 @@ class JobScreen(PlanScreen):
         self.filled: Typed | None = None  # what a search filled in
         self.searched: JobInWords | None = None  # a search that is to fill the fields
         self.left = ""  # what was not understood of it
-        self.workload: Workload = default_workload()
+        self.workload: Workload = next(iter(with_terms().values()))
 
     def arrive(self, at: str) -> None:
         """Fill the fields with the job that a search describes; ask first if others are unsaved."""
@@ -156,10 +157,8 @@ class JobScreen(PlanScreen):
         from tui.app.screens.profiles_job import not_understood
 
         if (job := self.searched) is not None:
-            from tui import workloads
-
             self.searched, self.saved, self.filled = None, None, None
-            self.workload = workloads.get(job.tool)
+            self.workload = with_terms()[job.tool]
             self.terms, self.repeat = dict(job.terms), ONCE
             self.left = not_understood(job)
 
@@ -186,7 +185,11 @@ class JobScreen(PlanScreen):
             )
             for term in terms
         ]
-        await self.form.set_fields([*fields, review_form.repeat_spec(self.repeat, ONCE)])
+        repeat, name = review_form.repeat_spec(self.repeat, ONCE), self.workload.name
+        tool = FieldSpec(
+            TOOL, name, name, "load generator", "tool", choices=tuple(with_terms()), is_change=False
+        )
+        await self.form.set_fields([*fields, repeat, *([tool] if len(with_terms()) > 1 else [])])
 
     @property
     def given(self) -> dict[str, tuple[str, ...]]:
@@ -201,6 +204,8 @@ class JobScreen(PlanScreen):
 
         if name == review_form.REPEAT:
             return review_form.check_repeat(text)
+        if name == TOOL:
+            return None if text in with_terms() else f"one of {', '.join(with_terms())}"
         values = split_values(text)
         if not text:
             return None
@@ -214,10 +219,18 @@ class JobScreen(PlanScreen):
         return None
 
     async def keep_typed(self) -> None:
-        """Keep the fields as typed."""
+        """Keep the fields as typed; another load generator gets its own fields."""
         values = self.form.values
-        self.repeat = values.pop(review_form.REPEAT)
+        self.repeat, name = values.pop(review_form.REPEAT), values.pop(TOOL, "")
         self.terms = values
+        workload = with_terms().get(name, self.workload)
+        if workload is not self.workload:
+            self.workload, self.left = workload, ""
+            self.terms = {key: text for key, text in values.items() if key == "directory"}
+            stays = self.form.has_focus_within
+            await self.fill_form()
+            if stays:
+                self.form.focus_on(TOOL, typing=True)
 
     def build_plan(self) -> Plan:
         """Return the plan of the terms, and select their profile, so that Review shows the same.
@@ -235,7 +248,9 @@ class JobScreen(PlanScreen):
         else:
             name = catalogue.keep_job(made_profile(self.workload, self.given))
             self.loaded = catalogue.load(name)
-        selection.choose_profile(name)
+        if name != selection.profile:
+            selection.choose_profile(name)
+            self.refresh_chrome()
         selection.reset_input()
         selection.repeat = "" if saved or self.repeat == ONCE else self.repeat
         selection.changes += 1
