@@ -39,6 +39,27 @@ def test_the_bottleneck_is_the_first_that_is_at_its_limit(
 
 
 @pytest.mark.parametrize(
+    ("rlat", "wlat", "writes", "kind"),
+    [
+        (0.1, 3.5, 0.01, "storage"),  # the few writes wait for the device, the reads do not
+        (3.5, 0.0, 0.01, "client-device"),
+        (0.1, 3.5, 100.0, "client-device"),
+    ],
+)
+def test_a_device_is_the_bottleneck_if_most_time_of_all_reads_and_writes_is_spent_in_it(
+    rlat: float, wlat: float, writes: float, kind: str
+) -> None:
+    means = {"cpu_busy": 10.0, "dev_sda.busy": 99.0, "dev_sda.queue": 30.0}
+    at = looked(**means, **{"dev_sda.rlat": rlat, "dev_sda.wlat": wlat})
+    own = at.steps[0].results.per_host["h1"]
+    own["write"] = own["read"].model_copy(deep=True)
+    assert own["write"].lat is not None
+    own["write"].lat.n = round(writes * own["write"].lat.n)
+    at.plan.steps[0].jobs = [JobLoad("m", ("read", "write"), held=64, direct=True)]
+    assert limit(at)[0] == kind
+
+
+@pytest.mark.parametrize(
     ("allowed", "kind"),
     [
         ("read_bps 8:0 104857600", "client-device"),

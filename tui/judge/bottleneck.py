@@ -154,17 +154,18 @@ def _busy_device(at: StepEvidence, host: HostTelemetryRecord) -> Clause | None:
 
 
 def _share_in(at: StepEvidence, host: HostTelemetryRecord, device: str) -> float:
-    """Return the share of the load's mean latency spent in a device, the larger of reads and
-    writes; 0 if unknown.
+    """Return the share of the time of all reads and writes that they spent in a device; 0 if
+    unknown.
     """
-    shares = []
+    in_device = whole = 0.0
     for name, column in (("read", "rlat"), ("write", "wlat")):
         result = at.record.results.per_host.get(host.host, {}).get(name)
         latency = (result.lat or result.clat) if result is not None else None
-        spent = host.mean_of(f"dev.{device}.{column}")
-        if latency is not None and latency.mean_ns and spent:
-            shares.append(spent * 1e6 / latency.mean_ns)
-    return max(shares, default=0.0)
+        if latency is not None and latency.mean_ns:
+            spent_ms = host.mean_of(f"dev.{device}.{column}") or 0.0
+            in_device += latency.n * spent_ms * 1e6
+            whole += latency.n * latency.mean_ns
+    return in_device / whole if whole else 0.0
 
 
 def _server_cpu(at: StepEvidence, _: list[HostTelemetryRecord]) -> Clause | None:

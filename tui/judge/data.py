@@ -272,7 +272,10 @@ def caches_dropped(at: StepEvidence) -> Iterator[CheckResult]:
 @run_check(
     "shared-files",
     "Files shared by hosts",
-    rule="each host and each job has its own files, unless sharing is intended",
+    rule=(
+        "no file is used by several hosts at the same time, or has several names; jobs of one host"
+        " on one path are not compared, and sharing on purpose is reported too"
+    ),
     advice=(
         "Put {host} into directory or filename, and check for bind mounts and links. If"
         " sharing is intended, say so when you quote the figure."

@@ -66,9 +66,10 @@ NOISE_CPU, NOISE_DISK, NOISE_NIC = default("background-load.cpu"), 20.0, 0.05
     "Bytes came from storage",
     rule=(
         f"the hosts moved at least {units.share(CONSERVED)} of the bytes that the load counts"
-        f" (one second at each end ignored), by the first known of: bytes of NFS mounts, bytes that"
-        " the kernel counts for the load's processes, bytes of devices; for buffered writes, which"
-        " the processes only put into memory, devices come before processes; error below"
+        f" (one second at each end ignored), by the bytes of NFS mounts; otherwise, where the"
+        " target's block devices are known, by the bytes that the kernel counts for the load's"
+        " processes, or of these devices (for buffered writes, which the processes only put into"
+        " memory, the devices come first); error below"
         f" {units.share(HALF)}, except for buffered writes, which the client may write back later"
     ),
     advice=(

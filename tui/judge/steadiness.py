@@ -57,8 +57,8 @@ ENDED = ("done", "cut")
         f"five equal windows have a range of at most {units.share(RANGE)} of their mean and a drift"
         f" of at most {units.share(SLOPE)}; with Poisson arrivals and split block sizes, chance is"
         f" allowed for; in loads of {CHANGE_S} to {ROUNDS * ROUND_S} s, the rate does not jump by"
-        f" more than {units.share(RANGE)} and {APART:g} standard deviations of the seconds before"
-        " and after"
+        f" more than {units.share(RANGE)} of the higher rate and {APART:g} standard deviations of"
+        " the seconds before and after"
     ),
     advice=(
         "Fill the device, measure longer, or let the profile precondition. Usual causes: a cache or"
