@@ -8,12 +8,19 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, cast
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 from tests.engine.test_planning import plan
 from tui.engine.preflight.destroy import HostFindings
-from tui.engine.preflight.rules import file_system_of, judge_host, judge_space, tool_problems
+from tui.engine.preflight.rules import (
+    doubtful_blocks,
+    file_system_of,
+    judge_host,
+    judge_space,
+    tool_problems,
+)
 from tui.engine.run.preflight import tell_leftovers
 from tui.model.plan import Plan
 from tui.remote.answers import DirFacts, FileInfo, HostProbe, TaskDir, ToolFacts, version_of
@@ -149,3 +156,30 @@ def test_what_ended_runs_left_is_reported_but_not_the_ended_steps_of_one_that_co
         "leftovers under /tmp from is-over; to collect them: benchtui runs recover;"
         " to remove them: benchtui hosts sweep"
     ]
+
+
+@pytest.mark.parametrize(
+    ("fstype", "block", "size", "refused", "doubtful"),
+    [
+        ("ext4", 512, 3072, False, False),
+        ("ext4", 512, 1000, True, False),
+        ("xfs", 4096, 3072, True, False),
+        ("xfs", 4096, 8192, False, False),
+        ("nfs4", None, 1000, False, False),
+        ("fuse.sshfs", None, 1000, False, False),
+        ("lustre", None, 1000, False, True),
+        ("lustre", None, 3072, False, False),
+        ("", None, 1000, False, True),
+    ],
+)
+def test_sizes_of_direct_io_are_judged_by_what_is_under_the_target(
+    fstype: str, block: int | None, size: int, refused: bool, doubtful: bool
+) -> None:
+    room = msgspec.structs.replace(ROOM, fstype=fstype, logical_block_bytes=block)
+    made = plan()
+    for step in made.steps:
+        for task in step.tasks:
+            task.job_file = f"[j]\nioengine=psync\ndirect=1\ndirectory={TARGET}\nbs={size}\n"
+    found = HostFindings(probe(room=room))
+    assert ("block-size" in codes(made, found)) == refused
+    assert bool(list(doubtful_blocks(made, "h1", found))) == doubtful

@@ -49,6 +49,7 @@ class DirFacts(Struct, frozen=True):
     total_bytes: int | None = None
     free_bytes: int | None = None
     used_bytes: int | None = None  # with free_bytes less than the total: some may be reserved
+    logical_block_bytes: int | None = None  # of the one device underneath; None: none, or unknown
 
     @property
     def full(self) -> float | None:
@@ -160,6 +161,7 @@ def parse_dir(path: str, answer: Mapping[str, str], prefix: str) -> DirFacts:
         total_bytes=as_int(get("total_bytes")),
         free_bytes=as_int(get("free_bytes")),
         used_bytes=as_int(get("used_bytes")),
+        logical_block_bytes=as_int(get("logical_block")),
     )
 
 

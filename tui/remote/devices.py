@@ -199,6 +199,7 @@ class DeviceFacts(Struct, frozen=True):
     number: str = ""
     disk: str = ""
     size_bytes: int | None = None
+    logical_block_bytes: int | None = None
     model: str = ""
     serial: str = ""
     by_id: str = ""
@@ -248,6 +249,7 @@ def _device(answer: AgentAnswer, path: str, index: str) -> DeviceFacts:
         number=get("number"),
         disk=get("disk"),
         size_bytes=None if sectors is None else sectors * SECTOR,
+        logical_block_bytes=as_int(get("logical_block")),
         model=get("model"),
         serial=get("serial"),
         by_id=get("by_id"),

@@ -203,6 +203,9 @@ MESSAGES: dict[str, Text] = {
     "collected": "results collected",
     "runs-beside": lambda **lock: f"{lock_text(**lock)}; running at the same time, as requested",
     "waits-for": lambda **lock: f"{lock_text(**lock)}; waiting for it",
+    "block-size-doubtful": (
+        "{path}: direct I/O of {size} bytes, not a multiple of 512: the file system may refuse it"
+    ),
     "server-unreachable": "server unreachable, not monitored: {quote}",
     "server-not-left": "the agent's directory may still be under /tmp: {quote}",
     "host-not-left": lambda quote, gone: (

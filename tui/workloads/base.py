@@ -191,6 +191,12 @@ class OnHost(Protocol):
         """Return requirements of only some profiles; `hosts check` tests and lists them."""
         return ()
 
+    def direct_sizes(self, task: HostTask) -> dict[str, tuple[int, ...]]:
+        """Return the sizes of a task's direct I/O in bytes, by file, device or directory; of sizes
+        that are multiples of one, that one.
+        """
+        return {}
+
     def target_checks(self, steps: Sequence[Step]) -> Sequence[TargetCheck]:
         """Return the commands that check whether the targets of these steps exist."""
         return ()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.workloads.fio.test_plan import built, profile
 from tui.model.problem import BenchtuiError
 from tui.model.profile_load import load_profile
-from tui.workloads.fio.blocks import block_problem
+from tui.workloads.fio.blocks import block_problem, direct_sizes
 from tui.workloads.fio.options import JobOptions
 from tui.workloads.fio.terms import make_job
 
@@ -18,9 +18,11 @@ DIRECT = {"ioengine": "libaio", "direct": "1"}
 
 @given(size=st.integers(1, 1 << 24), engine=st.sampled_from(["psync", "libaio", "io_uring"]))
 def test_direct_io_is_of_whole_sectors(size: int, engine: str) -> None:
-    given = {"bs": str(size), "ioengine": engine}
+    given = {"bs": str(size), "ioengine": engine, "filename": "/dev/sdb"}
     assert (block_problem(JobOptions("j", {"direct": "1"}, given)) is not None) == bool(size % 512)
     assert block_problem(JobOptions("j", {}, given)) is None
+    file = given | {"filename": "/mnt/t/a"}
+    assert block_problem(JobOptions("j", {"direct": "1"}, file)) is None, "only the host knows"
 
 
 @pytest.mark.parametrize(("options", "refused"), [
@@ -32,7 +34,20 @@ def test_direct_io_is_of_whole_sectors(size: int, engine: str) -> None:
     ({"bs": "nonsense"}, False), ({}, False),
 ])  # fmt: skip
 def test_every_way_to_set_sizes_is_read(options: dict[str, str], refused: bool) -> None:
-    assert (block_problem(JobOptions("j", DIRECT, options)) is not None) == refused
+    device = {"filename": "/dev/sdb"}
+    assert (block_problem(JobOptions("j", DIRECT | device, options)) is not None) == refused
+
+
+def test_sizes_of_direct_io_are_those_of_each_target() -> None:
+    job_file = (
+        "[global]\nioengine=libaio\ndirect=1\ndirectory=/mnt/t\n; added by benchtui\n"
+        "[a]\nbs=4k,3k\n[b]\nfilename=x:y\nbssplit=1k/50:8k/50\n[c]\ndirect=0\nbs=1\n"
+        "[d]\ndirectory=/mnt/u/\n"
+    )
+    assert direct_sizes(job_file) == {
+        "/mnt/t": (4096, 3072), "/mnt/t/x": (1024, 8192), "/mnt/t/y": (1024, 8192),
+        "/mnt/u": (4096,),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -47,7 +62,8 @@ def test_every_way_to_set_sizes_is_read(options: dict[str, str], refused: bool) 
     ],
 )
 def test_a_job_of_terms_names_the_term(terms: dict[str, list[str]], refused: bool) -> None:
-    given = {"directory": ["/mnt/t"], **terms}
+    given = {"filename": ["/dev/sdb"], **terms}
+    assert make_job({"directory": ["/mnt/t"], **terms}).body
     if not refused:
         assert make_job(given).body
         return
@@ -57,7 +73,7 @@ def test_a_job_of_terms_names_the_term(terms: dict[str, list[str]], refused: boo
 
 def test_a_plan_refuses_what_a_parameter_makes_of_a_valid_profile() -> None:
     params = {"bs": {"default": "4k", "kind": "size"}}
-    shared = {**DIRECT, "directory": "/d", "size": "1M"}
+    shared = {**DIRECT, "filename": "/dev/sdb", "size": "1M"}
     made = profile(params=params, prepare={}, fio={
         "global": shared, "jobs": {"a": {"rw": "read", "bs": "{bs}"}},
     })  # fmt: skip
@@ -73,11 +89,11 @@ title: A test
 tool: fio
 params: {block: {default: 700, kind: size}}
 fio:
-  global: {ioengine: psync, directory: /mnt/t, size: 1M, direct: 1}
+  global: {ioengine: psync, filename: /dev/sdb, size: 1M, direct: 1}
   jobs: {a: {rw: randread, bs: "{block}"}}
 headline: {metric: iops, direction: read}
 """
     with pytest.raises(BenchtuiError) as told:
         load_profile(text, "x.yaml")
-    (problem,) = told.value.problems
-    assert problem.line == 8 and "bs: found 700" in problem.message
+    (problem,) = [each for each in told.value.problems if "bs: found 700" in each.message]
+    assert problem.line == 8

@@ -46,6 +46,14 @@ class HostFindings(Struct):
         return None
 
 
+    def logical_block_of(self, path: str) -> int | None:
+        """Return the logical block size under a file, directory or device; None without one, or if
+        unknown.
+        """
+        facts = self.devices.get(path) or self.room_of(posixpath.join(path, "file"))
+        return facts.logical_block_bytes if facts is not None else None
+
+
 def parents(path: str) -> Iterator[str]:
     """Yield the parent directories of a path, the nearest first."""
     while path not in ("/", ""):

@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 NOTHING_COPIED: Mapping[str, CarriedProgram] = MappingProxyType({})
 OWN_PROGRAM = "; or copy a static one for the run: --with DIR"
 HEADROOM = 1.05  # a file system filled to the last block measures its allocator
+SECTOR = 512  # bytes, the smallest logical block of any device
+ANY_SIZE = ("nfs", "fuse")  # file systems on which direct I/O may have any size
 MOST_DIRECTORIES = 50  # in which free space is checked
 NETWORK_FILE_SYSTEMS = (
     "nfs", "nfs4", "cifs", "smb3", "ceph", "fuse", "wekafs", "lustre", "gpfs", "beegfs",
@@ -301,6 +303,7 @@ def judge_host(plan: Plan, host: str, findings: HostFindings) -> list[Problem]:
             directory_problems(task.required_dir, findings.probe) if task.required_dir else []
         )
         problems += judge_files(plan, task, findings.files)
+    problems += block_problems(plan, host, findings)
     return list(dict.fromkeys([*problems, *judge_targets(plan, host, findings)]))
 
 
@@ -407,6 +410,42 @@ def judge_files(
             )
         elif info.kind not in ("file", "block", "char"):
             yield "target-not-a-file", f"{spec.path} is a {info.kind}, not a file"
+
+
+def block_problems(plan: Plan, host: str, findings: HostFindings) -> Iterable[Problem]:
+    """Yield sizes of direct I/O that the device under a target cannot do."""
+    for path, size in direct_sizes(plan, host):
+        block = findings.logical_block_of(path)
+        if block and size % block:
+            yield (
+                "block-size",
+                f"{path}: direct I/O of {size} bytes; its device requires multiples of {block}",
+            )
+
+
+def doubtful_blocks(plan: Plan, host: str, findings: HostFindings) -> Iterable[tuple[str, int]]:
+    """Yield targets with sizes of direct I/O that the file system may refuse: what is under it is
+    unknown.
+    """
+    for path, size in direct_sizes(plan, host):
+        room = findings.room_of(posixpath.join(path, "file"))
+        doubtful = room is not None and not room.fstype.startswith(ANY_SIZE)
+        if doubtful and size % SECTOR and findings.logical_block_of(path) is None:
+            yield path, size
+
+
+def direct_sizes(plan: Plan, host: str) -> list[tuple[str, int]]:
+    """Return the targets of a host with each size of direct I/O on them, without duplicates."""
+    return list(
+        dict.fromkeys(
+            (path, size)
+            for workload, steps in tools_of(plan, host)
+            for step in steps
+            for task in step.tasks
+            for path, sizes in workload.direct_sizes(task).items()
+            for size in sizes
+        )
+    )
 
 
 def in_use_by(holder: Holder) -> str:

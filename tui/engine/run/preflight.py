@@ -21,6 +21,7 @@ from tui.engine.preflight.programs import carried_facts, carried_names, carry, n
 from tui.engine.preflight.rules import (
     allocation_facts,
     collect_findings,
+    doubtful_blocks,
     facts_of,
     file_system_of,
     identified_by,
@@ -319,6 +320,8 @@ async def check_hosts(ctx: RunContext) -> None:
         session.short = smaller_than_planned(sizes_of(ctx.plan, session.name), findings)
         for code, message in judge_host(ctx.plan, session.name, findings):
             session.problem("preflight", code, message)
+        for path, size in doubtful_blocks(ctx.plan, session.name, findings):
+            session.say("warning", clause("block-size-doubtful", path=path, size=size))
     tell_sharing(ctx, found)
     for names in same_files({session.name: session.facts for session in ctx.sessions}):
         ctx.say("warning", other_names_text(names))

@@ -35,6 +35,7 @@ bt_device() { # PATH
   [ ! -r "$BT_NODE" ] || bt_fact readable 1
   [ ! -w "$1" ] || bt_fact writable 1
   bt_get "$BT_SYS/size" && bt_fact sectors "$BT_GOT"
+  bt_logical_block "$BT_SYS" && bt_fact logical_block "$BT_GOT"
   bt_get "$BT_SYS/ro" && [ "$BT_GOT" = 1 ] && bt_fact read_only 1
   bt_identity
   bt_family

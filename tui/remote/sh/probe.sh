@@ -118,12 +118,25 @@ bt_probe_space() { # DIR KEY: file system, source and space
   bt_last_word; total=$BT_WORD
   bt_kv "$2.source" "$BT_TEXT"
   bt_kv "$2.mount_point" "$mount"
+  bt_probe_blocks "$1" "$2"
   case $total$free in
     '' | *[!0-9]*) ;;
     *) bt_kv "$2.total_kib" "$total"; bt_kv "$2.free_kib" "$free" ;;
   esac
   case $used in '' | *[!0-9]*) ;; *) bt_kv "$2.used_kib" "$used" ;; esac
   bt_probe_mount "$1" "$2" "$mount"
+}
+
+bt_logical_block() { # DIRECTORY below /sys of a device or partition: sets BT_GOT to its logical block size
+  bt_get "$1/queue/logical_block_size" || bt_get "$1/../queue/logical_block_size"
+}
+
+bt_probe_blocks() { # DIR KEY: logical block size of the one device that the file system is on, if it is on one
+  local number=''
+  number=$(stat -c %d -- "$1" 2>/dev/null)
+  case $number in '' | *[!0-9]*) return 0 ;; esac
+  number=$((number >> 8 & 4095)):$((number & 255 | number >> 12 & 1048320))
+  if [ -e "/sys/dev/block/$number" ] && bt_logical_block "/sys/dev/block/$number"; then bt_kv "$2.logical_block" "$BT_GOT"; fi
 }
 
 bt_probe_mount() { # DIR KEY MOUNT

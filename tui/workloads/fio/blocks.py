@@ -1,14 +1,19 @@
-"""Refuse I/O sizes that direct I/O cannot do: the kernel rejects them with EINVAL."""
+"""I/O sizes of direct I/O, and those that no device can do: the kernel rejects them with EINVAL.
+
+What a file system can do is known on the host only (`tui/engine/preflight/rules.py`).
+"""
 
 from __future__ import annotations
 
+import posixpath
 import re
 
+from tui.model.plan import is_device
 from tui.model.quantities import parse_size
 from tui.workloads.fio.options import JobOptions
 
 SECTOR = 512  # bytes, the smallest logical block of any device
-EXPECTED = f"expected a multiple of {SECTOR} with direct=1"
+EXPECTED = f"expected a multiple of {SECTOR} with direct=1 on a device"
 SIZES = ("bssplit", "bsrange", "bs")  # the first that is set counts
 # engines that open files with O_DIRECT and read or write them
 OPENING = frozenset(
@@ -17,15 +22,54 @@ OPENING = frozenset(
 
 
 def block_problem(job: JobOptions) -> tuple[str, str] | None:
-    """Return the option with a size that direct I/O cannot do, and why; None if there is none."""
-    direct = job.flag("direct") or not job.flag("buffered", default=True)
-    # with kb_base, 4k is not 4096
-    if not direct or job.engine not in OPENING or job.get("kb_base") is not None:
+    """Return the option with a size that direct I/O of a device cannot do, and why; None if there
+    is none.
+    """
+    if not _is_direct(job) or not any(map(is_device, _targets(job))):
         return None
     name = next((option for option in SIZES if job.get(option)), None)
     if name is None or not any(size % SECTOR for size in _sizes(name, job.get(name) or "")):
         return None
     return name, EXPECTED
+
+
+def direct_sizes(job_file: str) -> dict[str, tuple[int, ...]]:
+    """Return the sizes of direct I/O in a job file, by file, device or directory."""
+    found: dict[str, tuple[int, ...]] = {}
+    for job in _jobs(job_file):
+        name = next((option for option in SIZES if job.get(option)), "bs")
+        sizes = _sizes(name, job.get(name) or "4k") if _is_direct(job) else []
+        for target in _targets(job) if sizes else ():
+            found[target] = (*found.get(target, ()), *sizes)
+    return found
+
+
+def _jobs(job_file: str) -> list[JobOptions]:
+    """Return the jobs of a job file that benchtui wrote."""
+    sections: dict[str, dict[str, str]] = {"global": {}}
+    own = sections["global"]
+    for line in job_file.splitlines():
+        if line.startswith("["):
+            own = sections.setdefault(line.strip("[]"), {})
+        elif line and line[0] not in ";#":
+            option, _, value = line.partition("=")
+            own[option.strip()] = value.strip() or "1"
+    shared = sections.pop("global")
+    return [JobOptions(name, shared, own) for name, own in sections.items()]
+
+
+def _is_direct(job: JobOptions) -> bool:
+    """Return whether a job opens its files for direct I/O, with sizes that can be read."""
+    direct = job.flag("direct") or not job.flag("buffered", default=True)
+    # with kb_base, 4k is not 4096
+    return direct and job.engine in OPENING and job.get("kb_base") is None
+
+
+def _targets(job: JobOptions) -> list[str]:
+    """Return a job's files, or its directory."""
+    files, directory = job.get("filename") or "", (job.get("directory") or "").rstrip("/")
+    names = [name for name in files.split(":") if name]
+    return [posixpath.join(directory, name) for name in names] or [directory] * bool(directory)
 
 
 def _sizes(name: str, text: str) -> list[int]:

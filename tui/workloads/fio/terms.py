@@ -184,7 +184,7 @@ def _check_blocks(values: Mapping[str, Sequence[str]]) -> None:
     sizes = _sizes(values)
     others = {
         name: values[name]
-        for name in ("ioengine", "direct", "buffered", "kb_base")
+        for name in ("ioengine", "direct", "buffered", "kb_base", "filename")
         if name in values
     }
     for size, *rest in product(values[sizes], *others.values()):

@@ -114,6 +114,12 @@ class FioOnHosts(FioImports):
 
         return [requirement("http")]
 
+    def direct_sizes(self, task: HostTask) -> dict[str, tuple[int, ...]]:
+        """Return the sizes of direct I/O by the target of each job."""
+        from tui.workloads.fio.blocks import direct_sizes
+
+        return direct_sizes(task.job_file)
+
     def target_checks(self, steps: Sequence[Step]) -> list[TargetCheck]:
         """Return a HEAD request for each S3 bucket."""
         from tui.workloads.fio.bucket import bucket_checks
