@@ -93,9 +93,9 @@ async def settle_on_facts(pilot: Pilot[None]) -> None:
     assert isinstance(pilot.app, Stage)
     await settle(pilot)
     text = " ".join((await tab(pilot.app, pilot, "facts")).split())
-    for value in ("weka-05", "Linux 5.14.0-362.el9", "powersave", "1500", "25 Gbit/s"):
+    for value in ("weka-05", "5.14.0-362.el9", "powersave", "1500", "25 Gbit/s"):
         assert value in text
-    assert "weka-07" in text and "relatime, rsize=262144" in text
+    assert all(value in text for value in ("weka-07", "relatime,", "rsize=262144"))
     await settle(pilot)
 
 

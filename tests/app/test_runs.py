@@ -113,7 +113,7 @@ async def test_a_failed_run_says_why_in_place_of_its_figures(newest: RunMaker) -
         assert row.startswith("✗ FAILED") and row.endswith(why)
         await pilot.resize_terminal(*SMALL)
         await app.settle(pilot)
-        assert any("weka-01: the directory" in row for row in rows(app))
+        assert any("the directory" in row for row in rows(app))
 
 
 async def test_enter_opens_the_result(newest: RunMaker) -> None:

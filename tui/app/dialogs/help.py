@@ -68,10 +68,11 @@ TWO_FROM, GUTTER = 100, 4
 def help_sections(screen: str, search: str) -> list[tuple[str, list[Action]]]:
     """Return the actions that match every word of `search`, by heading.
 
-    Those of this screen come first. The key that leads to this screen is left out.
+    Those of this screen come first; those of other screens are there only while something is
+    searched. The key that leads to this screen is left out.
     """
     here = actions.SCOPES.get(screen, ("app",))
-    scopes = [*here, *(scope for scope in TITLES if scope not in here)]
+    scopes = [*here, *(scope for scope in TITLES if search and scope not in here)]
     found = {
         TITLES.get(scope, scope): [
             action
@@ -140,7 +141,7 @@ class HelpScreen(Dialog[Action | None]):
         """Yield a search field and the list of keys."""
         with Vertical(id="help") as pane:
             pane.border_title = f"Keys on {TITLES.get(self.about, 'this screen')}"
-            pane.border_subtitle = "type to search, Esc closes"
+            pane.border_subtitle = "type to search all screens, Esc closes"
             yield TextInput(placeholder="search", id="help-search")
             yield TextPane(id="help-list", can_focus=False)
 

@@ -220,11 +220,9 @@ class HostsScreen(FilteredScreen):
         self.share_room()
         found = f"{len(host_list.shown)} of {len(host_list.hosts)} shown, " if search else ""
         servers = f", {len(selection.servers)} only monitored" if selection.servers else ""
-        failed = selection.not_ready_text()
-        self.picklist.border_subtitle = Content.assemble(
-            f"{found}{len(selection.chosen)} of {len(host_list.hosts)} ticked{servers}",
-            ", " * bool(failed),
-            (failed, "$bad"),
+        # how many are not ready is in the headings of their groups
+        self.picklist.border_subtitle = Content(
+            f"{found}{len(selection.chosen)} of {len(host_list.hosts)} ticked{servers}"
         )
         self.show_details()
         self.refresh_chrome()

@@ -19,7 +19,7 @@ from textual.widget import Widget
 
 from tui.app.frame.step_screen import KeyBar, StepScreen
 from tui.app.screens.live_text import plan_of
-from tui.app.screens.result_page import Page, page_of
+from tui.app.screens.result_page import NARROW, Page, page_of
 from tui.app.screens.result_text import (
     beside,
     lines_above_chart,
@@ -110,6 +110,8 @@ def filled(page: Page, width: int, height: int, room: int) -> list[Line]:
     The chart grows or shrinks so that the page fits the screen or, on small ones, so that the whole
     chart is visible without scrolling.
     """
+    if shown_tab(page).name == "time" and width < NARROW:
+        height = min(height, max((room - 1) // 2 - 1, LEAST_HEIGHT))  # two charts, each whole
     lines = page_lines(page, width, height)
     fitting = height + room - len(lines)
     if fitting == height or shown_tab(page).name not in ONE_CHART:
@@ -119,6 +121,8 @@ def filled(page: Page, width: int, height: int, room: int) -> list[Line]:
         without = len(page_lines(page, width, 0))
         low = page_lines(page, width, room - without)
         return low if without < len(low) <= room else lines
+    if fitting < LEAST_CHART and page.shown_matrix is not None and len(lines) > room:
+        return page_lines(page, width, 0)  # the chart of a row would be cut
     if fitting < LEAST_CHART:
         fitting = room - lines_above_chart(page, width)
         # lines of a search or a matrix below the chart say more than a higher chart

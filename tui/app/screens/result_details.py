@@ -28,7 +28,13 @@ from tui.metrics.registry import METRICS, MIXED
 from tui.metrics.registry import direction as direction_of
 from tui.model.figure_record import DirectionRecord, SeriesColumns
 from tui.model.step_record import StepRecord
-from tui.text.facts import common_lines, difference_rows, machine_lines, machines_text
+from tui.text.facts import (
+    common_lines,
+    difference_rows,
+    further_facts,
+    machine_lines,
+    machines_text,
+)
 from tui.text.line import (
     BAD,
     LABEL,
@@ -535,7 +541,7 @@ def _deviation(latency: Latency) -> str:
 def facts_lines(page: Page, width: int, _: int) -> list[Line]:
     """Return notes, tags, changed parameters, host facts, leftovers, path of the record.
 
-    First what matters in a few lines, then every fact.
+    First what matters in a few lines, then every other fact.
     """
     from tui.record.host_facts import facts_together
     from tui.text.fact_table import table_lines
@@ -564,8 +570,8 @@ def facts_lines(page: Page, width: int, _: int) -> list[Line]:
     for text in left_texts(record.objects_left):
         lines += fact("Left", text, width)
     lines += fact("Record", str(page.path), width)
-    if table := table_lines(found, width):
-        lines += [Line(), rule("All facts", hosts_text(found.hosts), width), *table]
+    if table := table_lines(further_facts(found), width):
+        lines += [Line(), rule("Further facts", hosts_text(found.hosts), width), *table]
     return [rule("About this run", "y copies", width), *lines]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tui.capacity.budget import points_planned
 from tui.metrics import units
@@ -71,31 +71,43 @@ def launch_line(plan: Plan, ahead: LayoutAhead = NOTHING_KNOWN) -> str:
 
 
 def plan_lines(plan: Plan, width: int, ahead: LayoutAhead = NOTHING_KNOWN) -> list[Line]:
-    """Return the whole plan, the most important parts first."""
-    labels = summary(plan, width - INDENT, ahead)
-    facts = [
-        line for name, runs in labels for line in labelled([(name, LABEL)], runs, width, INDENT)
-    ]
+    """Return the whole plan, the most important parts first: of a sweep, its points before what
+    all of them share.
+    """
+    labels = list(summary(plan, width - INDENT, ahead))
+    swept = len(plan.steps) > STEPS_IN_FULL
+    first = [each for each in labels if not swept or each[0] in BEFORE_POINTS]
     return [
-        *facts,
+        *fact_lines(first, width),
         Line(),
         *steps(plan, width),
         Line(),
+        *(
+            [*fact_lines([each for each in labels if each not in first], width), Line()]
+            if swept
+            else []
+        ),
         *commands(plan, width),
         Line(),
         *files(plan, width),
     ]
 
 
+def fact_lines(labels: Iterable[tuple[str, list[Run]]], width: int) -> list[Line]:
+    """Return each fact with its label."""
+    return [
+        line for name, runs in labels for line in labelled([(name, LABEL)], runs, width, INDENT)
+    ]
+
+
+BEFORE_POINTS = ("profile", "job", "target", "hosts", "time")
 OF_A_TARGET = ("profile", "job", "target", "hosts", "after")
 
 
 def draft_lines(plan: Plan, width: int) -> list[Line]:
     """Return what is known of a plan before its target: load, steps, commands."""
     labels = [each for each in summary(plan, width - INDENT) if each[0] not in OF_A_TARGET]
-    facts = [
-        line for name, runs in labels for line in labelled([(name, LABEL)], runs, width, INDENT)
-    ]
+    facts = fact_lines(labels, width)
     jobs = [line for line in job_files(plan)[1:] if not line.plain.endswith("=/")]
     return [
         *facts,

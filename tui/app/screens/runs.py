@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ from tui.app.services.exporting import import_kept
 from tui.app.terminal import run_actions
 from tui.app.terminal.theme import Symbols
 from tui.app.widgets.form import FilterInput
-from tui.app.widgets.picklist import PickList, share_height
+from tui.app.widgets.picklist import Heading, PickList, share_height
 from tui.judge.wording import name_of
 from tui.library.filter import Filter, parse
 from tui.library.history import EarlierRuns
@@ -41,6 +42,7 @@ from tui.text.line import (
     Line,
     Run,
     fit,
+    width_of,
 )
 from tui.text.sparkline import spark
 from tui.text.table import Column, table_line
@@ -86,7 +88,7 @@ class RunList(PickList["RunSummary"]):
         at = next(place for place, column in enumerate(self.columns) if column.order is order)
         line = table_line(self.columns[:at], rooms[:at], row, fill)
         room = width - 2 * int(self.scrolls) - line.width - self.columns[at].gap
-        why = (" " * self.columns[at].gap + fit(note_text(row), room), TEXT)
+        why = (" " * self.columns[at].gap + fit(fitting_note(row, room), room), TEXT)
         return Line.of(*line.runs, why, fill=fill)
 
 
@@ -247,6 +249,7 @@ class RunsScreen(FilteredScreen):
     def show_preview(self) -> None:
         """Show the run under the cursor."""
         if (run := self.summary_at_hand) is not None and (run_dir := self.run_at_hand) is not None:
+            self.preview.are_listed = partial(are_listed, self.picklist)
             self.preview.show_run(run, run_dir)
 
     def action_pane(self) -> None:
@@ -486,6 +489,19 @@ def note_text(run: RunSummary) -> str:
     return ", ".join(
         filter(None, (run.problem or why, run.owner and f"of {run.owner}", run.title, run.note))
     )
+
+
+def are_listed(picklist: PickList[RunSummary], runs: Sequence[RunSummary]) -> bool:
+    """Return whether a list shows these runs without scrolling."""
+    rows = {each.run_id for each in picklist.rows if not isinstance(each, Heading)}
+    return not picklist.scrolls and all(each.run_id in rows for each in runs)
+
+
+def fitting_note(run: RunSummary, room: int) -> str:
+    """Return why a run failed, without the host's name if it does not fit into `room` cells."""
+    text = note_text(run)
+    host, colon, rest = text.partition(": ")
+    return rest if colon and width_of(text) > room and " " not in host else text
 
 
 def without_figures(run: RunSummary) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -113,6 +113,8 @@ class RunPreview(TextPane):
         self.terminal = Size(0, 0)
         self.shown: tuple[RunSummary, Path] | None = None
         self.history = EarlierRuns()
+        # whether the list shows these runs without scrolling
+        self.are_listed: Callable[[Sequence[RunSummary]], bool] = lambda _: False
         # changed parameters by run
         self.changed: dict[Path, dict[str, str]] = {}
         self.measured: Measured | None = None
@@ -191,7 +193,8 @@ class RunPreview(TextPane):
             return lines
         every = facts(at - GUTTER, every=True)
         said = every if len(every) <= height else facts(at - GUTTER)
-        said += earlier_lines(run, earlier, at - GUTTER, height - len(said))
+        if not self.are_listed(earlier):
+            said += earlier_lines(run, earlier, at - GUTTER, height - len(said))
         return beside(said, charts, at)
 
     @work(exclusive=True, group="measured", exit_on_error=False)
