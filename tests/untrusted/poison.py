@@ -21,6 +21,8 @@ from typing import (
     is_typeddict,
 )
 
+from tui.model.figure_record import CodedText
+from tui.model.operands import Clause
 from tui.model.plain_data import MultiLine
 
 FORGED = "FORGED"  # begins the second line of what must be one line
@@ -173,9 +175,12 @@ def _without_notes(kind: Any) -> Any:
 
 
 def _member(value: Any, members: tuple[Any, ...]) -> Any:
-    """Return the member of a union that a value is of; of nothing, the one with text."""
+    """Return the member of a union that a value is of; of nothing, a code with operands, or the
+    one with text.
+    """
     if value is None:
-        return next((each for each in members if _holds_text(each)), members[0])
+        made = (each for each in members if each in (Clause, CodedText) or _holds_text(each))
+        return next(made, members[0])
     by_value = {
         str: (str,),
         bool: (bool,),
