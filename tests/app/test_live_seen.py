@@ -25,7 +25,7 @@ from tui.metrics.series import HeatBins
 from tui.model.event import Buckets, HostFactsCollected, PhaseEnded, PhaseStarted
 from tui.model.plan import Headline
 from tui.model.rundir import PLAN_FILE
-from tui.text.heat import LEGEND, SCALE, HeatCells, heat_lines
+from tui.text.heat import LEGEND, SCALE, HeatCells, HeatPaint, heat_lines
 from tui.text.plot import TimeAxis
 
 ALL_TELEMETRY = {
@@ -109,7 +109,7 @@ async def test_at_80x24_two_directions_with_trouble_keep_a_map_that_can_be_read(
     async with stage(maker, SMALL) as (app, _):
         heat = app.screen.query_one("#live-heat").size.height
         told = app.text_of("#live-percentiles")
-        assert heat - 2 >= 3, "rows of the map, beside three hosts that need a look"
+        assert heat - 2 >= 5 or not app.screen.query_one("#live-heat").display, "of use, or not there"
         assert app.screen.query_one("#live-figures").size.height
         assert "read" in told and "write" in told and "so far" not in told
     async with stage(maker, WIDE) as (app, _):
@@ -320,7 +320,7 @@ def test_of_percentiles_in_one_row_of_the_heat_map_the_p99_is_drawn() -> None:
     pairs = sorted((value_to_index(value), count) for value, count in counts.items())
     bins.add(0.0, 1.0, Buckets([index for index, _ in pairs], [count for _, count in pairs]))
     cells.show([bins])
-    text = [line.plain for line in heat_lines(cells, TimeAxis(0, 1), (9, 5), "latency", "solid")]
+    text = [line.plain for line in heat_lines(cells, TimeAxis(0, 1), (9, 5), HeatPaint("latency", "solid"))]
     assert cells.axis(5).row_of(170_000, 5) == cells.axis(5).row_of(172_000, 5)
     assert any("━" in line for line in text) and not any("┄" in line for line in text)
 

@@ -17,6 +17,7 @@ from tui.app.widgets.graph import PlotArea, merge_values, nice_ceiling, painted,
 from tui.app.widgets.graph_panels import HeatPanel
 from tui.app.widgets.lines import LACKING, Lines, cells, changed_span, merged, shown_as
 from tui.app.widgets.run_panels import PercentileRow, PercentileTable, shape_of, shown_columns
+from tui.metrics.buckets import CURVE_PERCENTILES
 from tui.metrics.series import HeatBins
 from tui.metrics.steady import SteadyWindow
 from tui.model.event import Buckets
@@ -242,7 +243,7 @@ def test_a_heat_map_that_gets_narrow_keeps_the_time_of_its_cursor_and_p99_longes
     )
     seen: dict[str, str] = {}
     for room in range(120, 20, -1):
-        title, legend = panel._heading(room, 12)
+        title, legend = panel._heading(room, CURVE_PERCENTILES)
         names = (word for text, _ in legend for word in text.split() if word[0] in "ap")
         seen.setdefault(" ".join(names), title)
     assert [*seen] == ["at p50 p99 p99.9", "at p50 p99", "at p99", "at", ""]
@@ -252,14 +253,15 @@ def test_a_heat_map_that_gets_narrow_keeps_the_time_of_its_cursor_and_p99_longes
     ]
 
 
-def test_percentiles_that_share_a_row_share_a_mark_in_the_legend() -> None:
+def test_the_legend_has_a_mark_for_each_line_that_is_drawn() -> None:
     bins, panel = HeatBins(0), HeatPanel("braille")
     bins.add(0.0, 1.0, Buckets([300, 700], [500_000, 500_000]))
     told = {50.0: 100_000.0, 99.0: 150_000.0, 99.9: 151_000.0}
     panel.cells.show([bins])
     panel.show([bins], "Latency", "read", TimeAxis(0, 1), told)
-    marks = [text[0] for text, _ in panel._heading(120, 5)[1]]
-    assert len(marks) == 1 and marks[0] == "━", "p99 is the one that is drawn"
+    drawn = panel.cells.lines(TimeAxis(0, 1), 1, 5)
+    marks = [text[0] for text, _ in panel._heading(120, drawn)[1]]
+    assert drawn == (50.0, 99.0) and marks == ["─", "━"], "p99.9 is in the row of p99"
 
 
 def test_a_gap_is_not_a_zero() -> None:

@@ -10,7 +10,7 @@ from tui.metrics.buckets import value_to_index
 from tui.metrics.histogram import PackedBuckets
 from tui.metrics.series import HeatBins
 from tui.model.event import Buckets
-from tui.text.heat import FITTED, OCTAVE, HeatCells, heat_lines, scale
+from tui.text.heat import FITTED, OCTAVE, HeatCells, HeatPaint, heat_lines, scale
 from tui.text.plot import TimeAxis
 
 
@@ -54,7 +54,7 @@ def test_few_rows_leave_the_rarest_ios_to_the_row_at_the_edge() -> None:
     assert [axis.row_of(value, 4) for value in (80_000, 160_000, 320_000)] == [0, 2, 3]
     assert axis.row_of(90_000_000, 4) == 3 and axis.labels(4)[3][0] == "≥"
     assert axis.row_of(4_000, 4) == 0 and axis.labels(4)[0][0] == "<"
-    top = heat_lines(cells, TimeAxis(0, 1), (9, 4), "latency", "ascii")[0].plain
+    top = heat_lines(cells, TimeAxis(0, 1), (9, 4), HeatPaint("latency", "ascii"))[0].plain
     assert top[-1] != " ", "what is beyond the axis is drawn"
 
 
@@ -77,5 +77,5 @@ def test_a_map_of_seconds_without_ios_has_an_axis() -> None:
     cells, bins = HeatCells(), HeatBins(0)
     bins.add(0.0, 1.0, PackedBuckets(Buckets([], [])))
     cells.show([bins])
-    assert len(heat_lines(cells, TimeAxis(0, 1), (20, 4), "latency", "solid")) == 4
+    assert len(heat_lines(cells, TimeAxis(0, 1), (20, 4), HeatPaint("latency", "solid"))) == 4
     assert cells.axis(4).row_of(80_000, 4) in range(4)

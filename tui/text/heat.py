@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import groupby, pairwise
 from math import floor, log10
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from tui.metrics.buckets import CURVE_PERCENTILES, value_to_index
 from tui.metrics.registry import METRICS
@@ -30,11 +30,12 @@ SCALE = 8  # width of the labels on the left
 LEGEND, CAPTION = 10, "% of I/Os"  # width of the legend on the right
 CLOSE = 4  # maximum rows for a label on each
 ROUND = (range(1, 10), (1, 2, 5), (1, 3), (1,))  # first digits of labels, the densest first
-FITTED = 8  # with fewer rows, the axis leaves out the fastest and the slowest I/Os
+FITTED = 12  # with fewer rows, the axis leaves out the fastest and the slowest I/Os
 FASTEST, SLOWEST = 0.01, 0.0001  # shares of the I/Os left out: nothing is read off the low end
 QUARTER = OCTAVE // 4  # a fitted axis begins and ends at quarters of an octave
 LATENCY = METRICS["latency"]
 IMPORTANCE = (99.9, 50.0, 99.0)  # if lines share a row, the last one is drawn
+MOST_HIDDEN = 0.1  # of its columns: a line that shares more with others is not drawn at all
 MARKS = {50.0: ("─", "-"), 99.0: ("━", "="), 99.9: ("┄", "~")}
 SHADES = "░░░▒▓█"  # by weight, as above
 RAMP = "..:+*#"  # none of MARKS
@@ -80,6 +81,14 @@ class LatencyAxis:
         return max(self.low, min(self.low + rows * step_of(self.span, rows) - 1, index))
 
 
+class HeatPaint(NamedTuple):
+    """How cells are drawn: role of the shades, look, and the percentiles that are lines."""
+
+    role: str
+    look: Look
+    lines: tuple[float, ...] = IMPORTANCE
+
+
 @dataclass(slots=True)
 class HeatCells:
     """The drawn cells of a heat map, kept so that unchanged columns are not drawn again."""
@@ -89,6 +98,9 @@ class HeatCells:
     span: int = OCTAVE
     reach: tuple[int, int] = (0, 0)  # lowest and highest bucket with I/Os
     _fitted: tuple[int, LatencyAxis] | None = None  # with the number of columns it is of
+    _percentiles: dict[tuple[int, int], tuple[object, dict[float, float | None]]] = field(
+        default_factory=dict
+    )
     _drawn: dict[tuple[object, ...], tuple[object, tuple[Run, ...]]] = field(default_factory=dict)
 
     def show(self, parts: Sequence[HeatBins]) -> None:
@@ -101,6 +113,7 @@ class HeatCells:
         ):
             self.parts, self.low, self.span, self._fitted = tuple(parts), 0, 0, None
             self._drawn.clear()
+            self._percentiles.clear()
         spans = [span for part in parts if (span := part.span) is not None]
         if not spans:
             return
@@ -155,19 +168,50 @@ class HeatCells:
         """
         return column_percentiles(self.items(start_s, end_s), CURVE_PERCENTILES)
 
+    def lines(self, axis: TimeAxis, columns: int, rows: int) -> tuple[float, ...]:
+        """Return the percentiles that are drawn as lines: those that have a row of their own in
+        nearly all columns, the most important last.
+        """
+        here, scale = [axis.cell(at, columns) for at in range(columns)], self.axis(rows)
+        found = [
+            {each: scale.row_of(value, rows) for each, value in known.items() if value is not None}
+            for known in map(self._known, here)
+        ]
+        kept: list[float] = []
+        for each in reversed(IMPORTANCE):
+            known = [at for at in found if each in at]
+            hidden = sum(any(at.get(other) == at[each] for other in kept) for at in known)
+            if known and hidden <= MOST_HIDDEN * len(known):
+                kept.insert(0, each)
+        return tuple(kept)
+
+    def _known(self, span: tuple[int, int]) -> dict[float, float | None]:
+        """Return the percentiles of a column, computed again only if its counts changed."""
+        stamp = tuple(part.stamp(*span) for part in self.parts)
+        held = self._percentiles.get(span)
+        if held is None or held[0] != stamp:
+            items = self.items(*span)
+            found = column_percentiles(items, CURVE_PERCENTILES) if items else {}
+            held = self._percentiles[span] = (stamp, found)
+        return held[1]
+
     def drawn(
-        self, span: tuple[int, int], rows: int, role: str, look: Look, *, here: bool
+        self, span: tuple[int, int], rows: int, paint: HeatPaint, *, here: bool
     ) -> tuple[Run, ...]:
         """Return the cells of one column, top first; redrawn only if the counts changed."""
         stamp = tuple(part.stamp(*span) for part in self.parts)
         axis = self.axis(rows)
-        key = (span, rows, role, look, here, axis)
+        key = (span, rows, paint, here, axis)
         held = self._drawn.get(key)
         if held is None or held[0] != stamp:
-            held = self._drawn[key] = (
-                stamp,
-                _column(self.items(*span), axis, rows, role, look, here=here),
-            )
+            items, known = self.items(*span), self._known(span)
+            lines = {
+                axis.row_of(value, rows): each
+                for each in paint.lines
+                if (value := known.get(each)) is not None
+            }
+            cells = _column(items, lines, axis, rows, paint, here=here)
+            held = self._drawn[key] = (stamp, cells)
         return held[1]
 
 
@@ -187,16 +231,19 @@ def _after(items: Items, share: float) -> int:
 
 
 def _column(
-    items: Items, axis: LatencyAxis, rows: int, role: str, look: Look, *, here: bool
+    items: Items,
+    lines: Mapping[int, float],
+    axis: LatencyAxis,
+    rows: int,
+    paint: HeatPaint,
+    *,
+    here: bool,
 ) -> tuple[Run, ...]:
+    role, look = paint.role, paint.look
     fine = 2 if look == "solid" else 1
     step = step_of(axis.span, rows)
     inside = [(axis.nearest(index, rows), count) for index, count in items]
     weights = weights_of(inside, axis.low, step // fine) if items else {}
-    found = column_percentiles(items, CURVE_PERCENTILES) if items else {}
-    known = {each: value for each in IMPORTANCE if (value := found.get(each)) is not None}
-    # last one wins: the most important
-    lines = {axis.row_of(value, rows): each for each, value in known.items()}
     return tuple(
         _cell(weights, lines.get(row), row, role, look, here=here)
         for row in range(rows - 1, -1, -1)
@@ -204,13 +251,13 @@ def _column(
 
 
 def heat_lines(
-    cells: HeatCells, axis: TimeAxis, size: tuple[int, int], role: str, look: Look
+    cells: HeatCells, axis: TimeAxis, size: tuple[int, int], paint: HeatPaint
 ) -> list[Line]:
     """Return a heat map of `size` (width, rows), top row first: latency labels, then columns."""
     width, rows = size[0] - SCALE, size[1]
     cursor = axis.column_of(axis.cursor_s, width) if axis.cursor_s is not None else None
     columns = [
-        cells.drawn(axis.cell(at, width), rows, role, look, here=at == cursor)
+        cells.drawn(axis.cell(at, width), rows, paint, here=at == cursor)
         for at in range(width)
     ]
     lines, labels = [], cells.axis(rows).labels(rows)

@@ -270,7 +270,9 @@ def _head(
             if legend
             else [Line.of((title, TITLE))]
         )
-    return [Line.of((title[:width], TITLE)), *packed(items, width)]
+    beside = more[1:] if width_of(title) + width_of_runs(more) <= width else []
+    first = spread([(title, TITLE)], beside, width) if beside else [(title[:width], TITLE)]
+    return [Line.of(*first), *packed(items, width)]
 
 
 def _mark(curve: Curve, place: int) -> str:
@@ -284,6 +286,11 @@ def _dot(value: float, axis: Axis, dots: int) -> int:
     """
     span = (axis.high - axis.low) or 1.0
     return min(max(round((value - axis.low) / span * (dots - 1)), 0), dots - 1)
+
+
+def dot_of(axis: Axis, rows: int) -> float:
+    """Return what one dot is worth on an axis of `rows` rows."""
+    return (axis.high - axis.low) / (rows * DOWN - 1)
 
 
 def row_of(value: float, low: float, high: float, rows: int) -> int:

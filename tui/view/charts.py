@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import ceil, floor, log10
+from math import ceil, floor, log10, nan
 from typing import Literal
+
+from msgspec.structs import replace
 
 from tui.metrics import figures
 from tui.metrics.buckets import index_to_value, label
@@ -25,6 +27,7 @@ from tui.text.plot import (
     AxisTicks,
     Curve,
     Plot,
+    dot_of,
     plot_rows,
     row_of,
 )
@@ -38,7 +41,11 @@ STARTS = " (axis starts at "  # in a title
 LEAST_SPAN = 0.05  # of the largest value: an axis is not zoomed further
 LOG_AIR = 1.05
 # rows between ticks of a logarithmic axis; the widest gap may be this many times the closest
-LEAST_GAP, UNEVEN = 2, 1.5
+LEAST_GAP, UNEVEN = 2, 1.4
+LOW = 6  # rows of a chart whose ticks may be adjacent
+STRETCH, ENOUGH = 1.3, 3  # how much longer an axis may be for more ticks, and how many are enough
+FACTORS = (2, 4, 10, 100)  # from tick to tick beside a limit
+SAME = 1e-9
 DAY_S = 86400
 TIME_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, DAY_S)
 
@@ -271,9 +278,49 @@ def value_axis(metric: ChartMetric, highest: float, rows: int, lowest: float = 0
 
 
 def log_axis(metric: ChartMetric, lowest: float, highest: float, rows: int) -> Axis:
-    """Return a logarithmic axis: positions are powers of ten, labels are values."""
+    """Return a logarithmic axis: positions are powers of ten, labels are values.
+
+    A decade is a whole number of rows if that fits, so that ticks are equally far apart.
+    """
     low, high = log10(lowest / LOG_AIR), log10(highest * LOG_AIR)
-    return Axis(low, high, log_ticks(metric, low, high, rows))
+    fitting: list[Axis] = []
+    for decade in range(int(rows / (high - low)), 0, -1):
+        for base in range(DOWN):
+            first, last = _aligned(low, floor(low), decade * DOWN, rows, base)
+            if high <= last <= first + STRETCH * (high - low):
+                fitting.append(Axis(first, last, log_ticks(metric, first, last, rows)))
+    whole = Axis(low, high, log_ticks(metric, low, high, rows))
+    return max(fitting, key=lambda axis: min(len(axis.ticks.positions), ENOUGH), default=whole)
+
+
+def _aligned(low: float, tick: float, dots: int, rows: int, base: int) -> tuple[float, float]:
+    """Return the ends of a logarithmic axis from `low` or below, with `dots` dots a decade.
+
+    A `tick` is `base` dots above the lower edge of its row.
+    """
+    below = base + DOWN * ceil(((tick - low) * dots - base) / DOWN - SAME)
+    first = tick - below / dots
+    return first, first + (rows * DOWN - 1) / dots
+
+
+def limit_axis(limit_ns: float, lowest: float, highest: float, rows: int) -> Axis:
+    """Return a logarithmic axis of latencies around a limit, with ticks at equal factors of it.
+
+    The limit is at the lower edge of its row: lower values are drawn below it.
+    """
+    low, high, least = log10(lowest), log10(highest), LEAST_GAP if rows > LOW else 1
+    for factor in FACTORS:
+        step = log10(factor)
+        for apart in range(rows, least - 1, -1):
+            below = max(0, ceil((log10(limit_ns) - low) / step * apart - SAME))
+            first = log10(limit_ns) - below / apart * step
+            last = first + (rows * DOWN - 1) / DOWN / apart * step
+            marks = range(-(below // apart), (rows - 1 - below) // apart + 1)
+            if last >= high and len(marks) > 1:
+                found = [limit_ns * factor**mark for mark in marks]
+                texts = [METRICS["latency"].rounded(float(f"{each:.2g}")) for each in found]
+                return Axis(first, last, AxisTicks([log10(each) for each in found], texts))
+    return log_axis("latency", lowest, highest, rows)
 
 
 def log_ticks(metric: ChartMetric, low: float, high: float, rows: int) -> AxisTicks:
@@ -299,11 +346,38 @@ def log_ticks(metric: ChartMetric, low: float, high: float, rows: int) -> AxisTi
     return AxisTicks([log10(value) for value in shown], labels)
 
 
+def with_open_ends(axis: Axis, rows: int, least: float, most: float) -> Axis:
+    """Return a logarithmic axis of latencies whose end rows say that values beyond it are in them.
+
+    `least`, `most`: of the values, as positions.
+    """
+    ticks = dict(zip(axis.ticks.positions, axis.ticks.labels, strict=True))
+    at = {row_of(each, axis.low, axis.high, rows): each for each in ticks}
+    dot = dot_of(axis, rows)
+    for row, sign, edge in (
+        (rows - 1, "≥" if most > axis.high else "", (rows - 1) * DOWN),
+        (0, "<" if least < axis.low else "", DOWN),
+    ):
+        if sign:
+            ticks.pop(at.get(row, nan), None)
+            value = axis.low + edge * dot
+            beside = {row - 1, row + 1} & at.keys() if rows > LOW else set()
+            for each in beside:
+                ticks.pop(at[each], None)
+            text = METRICS["latency"].rounded(float(f"{10.0**value:.2g}"))
+            ticks[axis.low + (row * DOWN + 1) * dot] = sign + text
+    found = sorted(ticks)
+    return replace(axis, ticks=AxisTicks(found, [ticks[each] for each in found]))
+
+
 def _is_even(marks: Sequence[float], low: float, high: float, rows: int) -> bool:
-    """Return whether there are two or more ticks, not adjacent and about equally spaced."""
+    """Return whether there are two or more ticks, about equally spaced and, in a chart that is not
+    low, not adjacent.
+    """
     found = [row_of(mark, low, high, rows) for mark in marks]
     gaps = [b - a for a, b in pairwise(found)]
-    return bool(gaps) and min(gaps) >= LEAST_GAP and max(gaps) <= UNEVEN * min(gaps)
+    least = LEAST_GAP if rows > LOW else 1
+    return bool(gaps) and min(gaps) >= least and max(gaps) <= UNEVEN * min(gaps)
 
 
 def even_marks(highest: float, rows: int, lowest: float = 0.0) -> tuple[float, list[float]]:

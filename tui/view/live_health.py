@@ -139,7 +139,7 @@ def health(
         covered.add(limit.finding.id)
         if limit is problem.finding and not limit.role:
             first, bottleneck = [("! ", WARN), *bottleneck.whole], NO_TEXT
-    counts, others = counts_of(found), other_names(found, covered)
+    counts, others = counts_of(found), [*_quiet(state, problem), *other_names(found, covered)]
     rest = _after(steady.whole, bottleneck.whole)
     spare = width - 2 - width_of_runs([*first, *counts])
     if width_of_runs(rest) <= spare:
@@ -157,6 +157,14 @@ def _of_steps(steady: HealthText, bottleneck: HealthText) -> tuple[HealthText, H
         NO_TEXT if steady == NEVER_STEADY else steady,
         NO_TEXT if bottleneck.brief == [UNKNOWN] else bottleneck,
     )
+
+
+def _quiet(state: RunState, problem: Worst) -> list[str]:
+    """Return which hosts are silent; empty if the worst problem says so."""
+    now = state.clock.now
+    names = [host.name for host in state.hosts.values() if host.activity(now) == "silent"]
+    told = any(name in text for name in names[:1] for text, _ in problem.runs)
+    return [f"{some(names, 1)} silent"] if names and not told else []
 
 
 def _limiting(found: LiveFindings | None, state: RunState) -> LiveFinding | None:
@@ -244,6 +252,10 @@ def _in_short(
         rest = [*named(others, width), *_after(*parts, gap=NARROW)]
         if width_of_runs([*each, *rest, *key]) + 2 <= width:
             return _line([*each, *rest], key, width)
+    for each, parts in known if others else ():
+        rest = _after(*parts, gap=NARROW)
+        if more := named(others, width - 2 - width_of_runs([*each, *rest, *key])):
+            return _line([*each, *more, *rest], key, width)
     wide = (
         (steady.whole, bottleneck.brief),
         (steady.brief, bottleneck.brief),

@@ -267,11 +267,15 @@ class StripRow(Struct, frozen=True):
         return next((level for level in reversed(self.levels) if level != NOTHING), NOTHING)
 
 
-def words_of(used: Collection[int]) -> list[tuple[int, str]]:
-    """Return the levels in use that need an explanation, each with its words."""
+def words_of(used: Collection[int], *, whole: bool = True) -> list[tuple[int, str]]:
+    """Return the levels in use that need an explanation, each with its words.
+
+    `whole`: the last share says of what it is.
+    """
     shares = [(level, text) for level, text in OF_MEDIAN.items() if level in used]
     found = [(STALLED, "no I/O")] if STALLED in used else []
-    return [*found, *shares[:-1], *((level, f"{text} of median") for level, text in shares[-1:])]
+    of = " of median" if whole else ""
+    return [*found, *shares[:-1], *((level, f"{text}{of}") for level, text in shares[-1:])]
 
 
 def role_of(host: HostView) -> str:

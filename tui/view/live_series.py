@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -173,10 +173,12 @@ class HostsOverTime:
         for place, lane in enumerate(shown):
             room = (width - GAP * (len(shown) - 1)) // len(shown)
             said = self._figure(lane, axis)
-            columns = max(1, room - len(lane.title) - width_of(said[0]) - 2)
-            (course,) = self._course(lane, axis, columns, 1, symbols)
             gap = " " * GAP if place else ""
-            runs += [(f"{gap}{lane.title} ", LABEL), *course, (f" {said[0]}", said[1])]
+            runs.append((f"{gap}{lane.title} ", LABEL))
+            if lane.top is not None:  # a bar without a scale says nothing
+                columns = max(1, room - len(lane.title) - width_of(said[0]) - 2)
+                runs += [*self._course(lane, axis, columns, 1, symbols)[0], (" ", TEXT)]
+            runs.append(said)
         return Line.of(*clip(runs, width))
 
     def lines(self, axis: TimeAxis, cells: LaneCells, room: int, symbols: Symbols) -> list[Line]:
@@ -198,9 +200,14 @@ class HostsOverTime:
         text, role = self._figure(lane, axis)
         said: Run = (fit(text, cells.figure, right=True), role)
         lines = []
-        for row, course in enumerate(self._course(lane, axis, cells.columns, rows, symbols)):
+        courses = self._course(lane, axis, cells.columns, rows, symbols)
+        if rows == 1 and lane.top is None:
+            courses = [[(" " * cells.columns, TEXT)]]
+        for row, course in enumerate(courses):
             last = row == rows - 1  # name and figure are on the base line
-            title: Run = (fit(f"  {lane.title}" if last else "", cells.name), LABEL)
+            top = self._top_text(lane) if lane.top is None else f"{lane.top:.0f} %"
+            text = f"  {lane.title}" if last else f"{top:>{cells.name - 1}}" if row == 0 else ""
+            title: Run = (fit(text, cells.name), LABEL)
             lines.append(Line.of(title, *course, *([said] if last else [])))
         return lines
 
@@ -230,9 +237,14 @@ class HostsOverTime:
             values = values[max(0, axis.cursor_s - first) : max(0, axis.cursor_s + 1 - first)]
         shown = next((value for value in reversed(values) if value is not None), None)
         metric = metric_of(lane.columns[0])
-        return metric.text(None if shown is None else round(shown, 1)), "warn" if metric.is_full(
-            shown
-        ) else TEXT
+        # MPI ranks spin while they wait: a full CPU is no finding
+        full = self.kinds is not LANES and metric.is_full(shown)
+        return metric.text(None if shown is None else round(shown, 1)), "warn" if full else TEXT
+
+    def _top_text(self, lane: Lane) -> str:
+        """Return the largest value of a lane, which its graph is scaled to."""
+        most = max((value for value in self.values(lane)[1] if value is not None), default=None)
+        return metric_of(lane.columns[0]).text(None if most is None else round(most, 1))
 
 
 def headroom(rows: int) -> float:
@@ -525,8 +537,8 @@ def _lane(
 def _cells(lane: list[tuple[str, float, bool]], scale: float, width: int) -> list[Run]:
     """Return a lane: each phase's name, as long as the phase took; expected time is faint.
 
-    All names are shortened if one of them does not fit. That of the latest phase is whole if there
-    is room after it.
+    Names are left out if one of them does not fit, since the colours are those of the table. That
+    of the latest phase is whole if there is room after it.
     """
     counts: list[int] = []
     at, done = 0.0, 0
@@ -541,29 +553,13 @@ def _cells(lane: list[tuple[str, float, bool]], scale: float, width: int) -> lis
     pairs = list(zip(lane, counts, strict=True))
     named = [(phase, count) for (phase, _, known), count in pairs if known and phase and count]
     short = any(count < len(phase) + LEAST_NAMED for phase, count in named[:-1])
-    names = _shortest({phase for phase, _ in named}) if short else {}
     runs: list[Run] = []
     for place, ((phase, _, known), count) in enumerate(pairs):
         whole = place == last
-        name = phase if whole else names.get(phase, f"{phase} ")
+        name = phase if whole else f"{phase} " if not short else ""
         text = _named(name, count, whole=whole) if known else "─" * count
         runs.append((text, colour_of(phase, TEXT) if known else FAINT))
     return runs
-
-
-def _shortest(phases: Collection[str]) -> dict[str, str]:
-    """Return the shortest beginning of each name by which it differs from the others."""
-    return {
-        phase: next(
-            (
-                phase[:length]
-                for length in range(1, len(phase))
-                if sum(each.startswith(phase[:length]) for each in phases) == 1
-            ),
-            phase,
-        )
-        for phase in phases
-    }
 
 
 def _named(name: str, count: int, *, whole: bool) -> str:

@@ -22,15 +22,24 @@ from tui.text.plot import (
     AxisTicks,
     Curve,
     Plot,
+    dot_of,
     plot_rows,
 )
 from tui.text.search import limit_text, measured_scales
-from tui.view.charts import ChartMetric, log_ticks, value_axis, value_ticks
+from tui.view.charts import (
+    ChartMetric,
+    limit_axis,
+    log_axis,
+    value_axis,
+    value_ticks,
+    with_open_ends,
+)
 
 METRIC: dict[str, ChartMetric] = {"iops": "iops", "bytes_per_s": "bandwidth"}
 AIR = 1.05
-# latencies this far over all limits are drawn at the top, so that the rest is not flat
-OPEN = 8.0
+# octaves a row: latencies further from the limits are drawn at the edge, so that those on either
+# side of a limit are apart
+OPEN = 0.4
 FAR = 0.4  # of the highest rate: lowest ones above it do not begin their axis at 0
 WEAK = "*55"  # strength of curves without a limit, beside the one that has it
 NOW = "latency"  # a colour not used by the first three curves
@@ -54,22 +63,26 @@ def curve_chart(
     if not found:
         return []
     width, height = max(width, LEAST_WIDTH), max(height, LEAST_HEIGHT)
-    y = _latency_axis(found, plot_rows(height))
+    y = _latency_axis(found, rows := plot_rows(height))
+    dot = dot_of(y, rows)
     x = _rate_axis(search, found, width)
     named = next((f"{trace.direction} " for trace in found if not trace.named), "")
     title = f"{named}latency vs. {BY_UNIT[rate_unit(search)].title}"
-    curves = [*_limits(search, found, x, y), *_uprights(search, x, y, now)]
     main = main_of(found)
+    mark = _reached(search, main, reached, x, y) if main is not None and reached is not None else []
+    curves = [
+        *_limits(search, found, x, y),
+        *_uprights(search, x, y, now if not mark else None),
+    ]
     has_limit = any(trace.most_ns is not None for trace in found)
     for place, trace in enumerate(found):
-        curve = _curve(trace, place, y, marked=trace is main)
+        curve = _curve(trace, place, y, dot, marked=trace is main)
         weak = has_limit and trace.most_ns is None
         curves.append(replace(curve, role=curve.role + WEAK) if weak else curve)
-    curves += (
-        _reached(search, main, reached, x, y) if main is not None and reached is not None else []
-    )
+    curves += mark
     judged = search.limits and search.points
     marks = [(f"{POINT} meets", GOOD), (f"{WRONG} breaks", BAD)] if judged else []
+    marks += [(f"{POINT} now", NOW)] if mark else []
     return Plot(title, curves, x, y, marks).lines(width, height, coloured=coloured)
 
 
@@ -84,7 +97,8 @@ def overlay_chart(
     if pair is None:
         return []
     width, height = max(width, LEAST_WIDTH), max(height, LEAST_HEIGHT)
-    y, x = _latency_axis(pair, plot_rows(height)), _rate_axis(a, pair, width)
+    y, x = _latency_axis(pair, rows := plot_rows(height)), _rate_axis(a, pair, width)
+    dot = dot_of(y, rows)
     curves = _limits(a, pair[:1], x, y)
     for place, (name, search, trace) in enumerate(zip("AB", (a, b), pair, strict=True)):
         if (most := capacity_of(search)) is not None and most <= x.high:
@@ -92,7 +106,7 @@ def overlay_chart(
                 [([most, most], [y.low, y.high])], SIDES[place], f"capacity {name}", dashed=True
             )
             curves.append(replace(upright, mark="|:"[place]))
-        curve = _curve(trace, place, y, marked=True)
+        curve = _curve(trace, place, y, dot, marked=True)
         curves.append(replace(curve, name=name, role=SIDES[place], mark="•+"[place]))
     title = f"{pair[0].direction} {pair[0].kind} vs. {BY_UNIT[rate_unit(a)].title}"
     return Plot(title, curves, x, y).lines(width, height, coloured=coloured)
@@ -105,10 +119,11 @@ def capacity_of(search: SearchRecord) -> float | None:
     return answer.capacity.value or None if answer is not None and found else None
 
 
-def _curve(trace: Trace, place: int, y: Axis, *, marked: bool) -> Curve:
+def _curve(trace: Trace, place: int, y: Axis, dot: float, *, marked: bool) -> Curve:
     """Return a trace as a curve.
 
-    Its points are marked by their verdict or, with `marked`, also without a limit.
+    Its points are marked by their verdict or, with `marked`, also without a limit; those that meet
+    it are at least a `dot` below it.
     """
 
     def at(*verdicts: str) -> tuple[list[float], list[float]]:
@@ -118,7 +133,14 @@ def _curve(trace: Trace, place: int, y: Axis, *, marked: bool) -> Curve:
     whole = at()
     curve = Curve([whole], ROLES[place % len(ROLES)], trace.name, mark="•+%="[place % 4])
     if trace.most_ns is not None:
-        return replace(curve, points=at("meets"), wrong=at("breaks"), plain=at("unclear"))
+        limit = _at(y, trace.most_ns)
+        (xs, meets), (wrong_xs, breaks) = at("meets"), at("breaks")
+        return replace(
+            curve,
+            points=(xs, [min(each, limit - dot) for each in meets]),
+            wrong=(wrong_xs, [max(each, limit) for each in breaks]),
+            plain=at("unclear"),
+        )
     return replace(curve, plain=whole) if marked else curve
 
 
@@ -165,15 +187,22 @@ def _uprights(search: SearchRecord, x: Axis, y: Axis, now: float | None) -> list
 def _latency_axis(found: Sequence[Trace], rows: int) -> Axis:
     """Return a logarithmic axis of latencies.
 
-    Outliers far above all limits do not extend it.
+    Latencies far from all limits do not extend it: they are drawn at its ends, whose labels say so.
     """
     values = [
         each.latency_ns for trace in found for each in trace.points if each.latency_ns > 0
     ] or [1e6]
     limits = [trace.most_ns for trace in found if trace.most_ns]
-    most = min(max(values), max(limits) * OPEN) if limits else max(values)
-    low, high = log10(min([*values, *limits]) / AIR**2), log10(max([most, *limits]) * AIR**2)
-    return Axis(low, high, log_ticks("latency", low, high, rows))
+    least, most, reach = min(values), max(values), 2.0 ** (OPEN * rows)
+    if not limits:
+        return log_axis("latency", least, most, rows)
+    least = max(min(least, *limits), min(limits) / reach)
+    most = min(max(most, *limits), max(limits) * reach)
+    one = len(set(limits)) == 1
+    axis = (
+        limit_axis(limits[0], least, most, rows) if one else log_axis("latency", least, most, rows)
+    )
+    return with_open_ends(axis, rows, log10(min(values)), log10(max(values)))
 
 
 def _at(y: Axis, latency_ns: float) -> float:

@@ -472,7 +472,9 @@ class RunPanels:
         )
         yield
         seen_t = state.clock.now if axis.cursor_s is None else axis.cursor_s + 1.0
-        self.screen.query_one("#live-servers", ServerTable).show(
+        server_table = self.screen.query_one("#live-servers", ServerTable)
+        server_table.marked = table.cells.telemetry.marked
+        server_table.show(
             servers, seen_t, self.screen.table.cells.longest_name
         )
 

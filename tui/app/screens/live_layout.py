@@ -39,6 +39,7 @@ TALL_LINES = 50  # from which a search leaves lines for graphs of its point
 GRAPHS, MOST_GRAPHS = 5, 15
 CHART = 8  # lines of a chart of six rows in its frame
 UNEVEN = 6  # lines of a graph in which the middle label is not in the middle
+# a map lower than HEAT says less than graphs; the user may want to see every host below it
 HEAT, LEAST_HEAT, MOST_HEAT = 7, 5, 26
 CLEAR_HEAT = 7  # with a lower map, the "so far" rows of two directions are dropped
 HOST_LINES, LEAST_HOST_LINES = 6, 4  # with their heading
@@ -92,20 +93,25 @@ class Shown:
         return max(0, self.hosts + HEADS - max(self.least_hosts + HEADS, HOST_LINES))
 
 
-def rooms_of(room: int, shown: Shown, *, roomy: bool, low: bool = False) -> Rooms:
+def rooms_of(
+    room: int, shown: Shown, *, roomy: bool, low: bool = False, mapped: bool = True
+) -> Rooms:
     """Divide `room` lines among graphs, heat map and hosts.
 
-    On a short terminal (not `roomy`), one line of figures replaces the graphs above a heat map.
-    `low`: the heat map may have its minimum height.
+    On a short terminal (not `roomy`), one line of figures replaces the graphs above a heat map;
+    without the lines for a heat map there are graphs alone. `low`: on a tall one, the heat map may
+    have its minimum height. Not `mapped`: without the heat map.
     """
-    graphs, heat = shown.graphs, shown.heat
+    graphs, heat = shown.graphs, shown.heat and mapped
     pulse = int(graphs and heat and not roomy)
     with_graphs = graphs and not pulse
     least_graphs = GRAPHS if with_graphs else 0
-    least_heat = (HEAT if roomy and not low else LEAST_HEAT) if heat else 0
+    least_heat = (LEAST_HEAT if roomy and low else HEAT) if heat else 0
     spare = room - pulse - least_graphs - least_heat
     if spare < LEAST_HOST_LINES and with_graphs and heat:
         return rooms_of(room, shown, roomy=False, low=low)
+    if spare < LEAST_HOST_LINES and heat:
+        return rooms_of(room, shown, roomy=roomy, mapped=False)
     folds = shown.hosts + HEADS > spare - _missing(shown, least_graphs, least_heat)
     wanted = (shown.least_hosts if folds else shown.hosts) + HEADS
     least = min(HOST_LINES if roomy else LEAST_HOST_LINES, spare) if folds else 0
@@ -140,8 +146,8 @@ def with_tiles(room: int, shared: Rooms, smaller: Rooms, least_hosts: int) -> Ro
     hosts = room - shared.graphs - shared.heat - shared.pulse
     left = room - TILE_LINES - smaller.graphs - smaller.heat - smaller.pulse
     same = (shared.pulse, shared.heat > 0) == (smaller.pulse, smaller.heat > 0)
-    low = smaller.pulse > 0
-    least = max(LEAST_HOST_LINES, least_hosts + HEADS) if low else HOST_LINES
+    same = same or (shared.pulse > 0 and not smaller.heat)  # graphs in place of a low map
+    least = max(LEAST_HOST_LINES, least_hosts + HEADS) if shared.pulse else HOST_LINES
     keeps = left >= min(hosts, least)
     return replace(smaller, tiles=TILE_LINES) if same and keeps else shared
 
@@ -155,7 +161,11 @@ def with_tiles_if(tiles: bool, room: int, shared: Callable[..., Rooms], least_ho
     rooms = shared(room)
     if not tiles:
         return rooms
-    return with_tiles(room, rooms, shared(room - TILE_LINES, low=True), least_hosts)
+    left = room - TILE_LINES
+    found = with_tiles(room, rooms, shared(left, low=True), least_hosts)
+    if found.tiles:
+        return found
+    return with_tiles(room, rooms, shared(left, mapped=False), least_hosts)
 
 
 class PanelRooms:
@@ -259,8 +269,9 @@ class PanelRooms:
         scarce = 0 < rooms.heat < CLEAR_HEAT and (
             table.spare > 1 or (roomy and rooms.tiles > 0 and table.spare > 0)
         )
-        if with_table and table.spare and tiles and not rooms.tiles:
-            scarce = scarce or fits(room + table.spare).tiles > 0
+        if with_table and table.spare and (tiles > bool(rooms.tiles) or heat > bool(rooms.heat)):
+            more = fits(room + table.spare)
+            scarce = scarce or more.tiles > rooms.tiles or more.heat > 0 == rooms.heat
         table.shorten(brief=with_table and scarce)
         if with_table and scarce:
             rooms = fits(room + table.spare)
@@ -377,7 +388,7 @@ class PanelRooms:
             else 0
         )
         roomy = self.screen.size.height >= ROOMY_LINES
-        graphs = GRAPHS + LEAST_HEAT if roomy else GRAPHS
+        graphs = GRAPHS + HEAT if roomy else GRAPHS
         least = 3 if not roomy else min(len(self.screen.feed.state.hosts) + 2, room // 4)
         height = min(wanted, room - graphs - (0 if self.points.matrix_size == "most" else least))
         height = height if height >= LEAST_MATRIX else 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -22,8 +22,16 @@ from tui.metrics.buckets import CURVE_PERCENTILES
 from tui.metrics.registry import BOTH, METRICS, MIXED, Metric, direction, in_order
 from tui.metrics.series import HeatBins
 from tui.metrics.units import Few, Parts, latency
-from tui.text.heat import IMPORTANCE as DRAWN
-from tui.text.heat import LEGEND, MARKS, SCALE, HeatCells, Look, density_lines, heat_lines
+from tui.text.heat import (
+    LEGEND,
+    MARKS,
+    SCALE,
+    HeatCells,
+    HeatPaint,
+    Look,
+    density_lines,
+    heat_lines,
+)
 from tui.text.line import ACCENT, FAINT, LABEL, TEXT, VALUE, Line, Run, clip, padded, width_of
 from tui.text.plot import TimeAxis, merged
 from tui.text.sparkline import Symbols
@@ -427,7 +435,8 @@ class HeatPanel(Lines):
         if rows < LEAST_ROWS or inner <= SCALE + LEGEND:
             return []
         sides = ASCII_FRAME if self.symbols == "ascii" else ROUND_FRAME
-        title, legend = self._heading(width - 4, rows)
+        drawn = self.cells.lines(self.axis, inner - LEGEND - SCALE, rows)
+        title, legend = self._heading(width - 4, drawn)
         marks = [] if self.cells.empty else self.axis.legend
         legend = [*marks, *legend] if _fits(title, [*marks, *legend], width - 4) else legend
         head = frame_line(sides[0], sides[4], sides[1], [(title, "title")], legend, width)
@@ -435,9 +444,8 @@ class HeatPanel(Lines):
             body = [Line.of(*clip([(self.empty, LABEL)], inner)), *[Line()] * (rows - 1)]
         else:
             legend_lines = density_lines(rows, self.role, self.look)
-            map_lines = heat_lines(
-                self.cells, self.axis, (inner - LEGEND, rows), self.role, self.look
-            )
+            paint = HeatPaint(self.role, self.look, drawn)
+            map_lines = heat_lines(self.cells, self.axis, (inner - LEGEND, rows), paint)
             body = [Line.of(*a.runs, *b.runs) for a, b in zip(map_lines, legend_lines, strict=True)]
         framed = [
             Line.of((sides[5] + " ", FAINT), *padded(row.runs, inner), (" " + sides[5], FAINT))
@@ -445,8 +453,8 @@ class HeatPanel(Lines):
         ]
         return [head, *framed, self._foot(sides, inner)]
 
-    def _heading(self, room: int, rows: int) -> tuple[str, list[Run]]:
-        """Return the title and the legend, shortened to fit.
+    def _heading(self, room: int, drawn: Collection[float]) -> tuple[str, list[Run]]:
+        """Return the title and the legend of the percentiles drawn, shortened to fit.
 
         First the title is shortened, then the least important parts of the legend are dropped.
         """
@@ -455,13 +463,13 @@ class HeatPanel(Lines):
             self.title.replace(" over time", "", 1),
             self.title.removeprefix(LONG_TITLE),
         )
-        told = self._percentiles()
-        legend = self._legend(told, rows)
+        told = {at: ns for at, ns in self._percentiles().items() if at in (WHEN, *drawn)}
+        legend = self._legend(told)
         title = next((each for each in titles if _fits(each, legend, room)), titles[-1])
         for least in reversed(IMPORTANCE):
             if not _fits(title, legend, room):
                 told.pop(least, None)
-                legend = self._legend(told, rows)
+                legend = self._legend(told)
         return title, legend
 
     def _percentiles(self) -> dict[float, float]:
@@ -479,17 +487,13 @@ class HeatPanel(Lines):
         }
         return {WHEN: 0.0, **known} if axis.cursor_text else known
 
-    def _legend(self, told: Mapping[float, float], rows: int) -> list[Run]:
-        """Return the time, then marks and values; percentiles in one row share a line."""
-        lines: dict[int, list[float]] = {}
+    def _legend(self, told: Mapping[float, float]) -> list[Run]:
+        """Return the time, then the mark and value of each line."""
+        legend: list[Run] = [(self.axis.cursor_text, VALUE)] if WHEN in told else []
         for each in CURVE_PERCENTILES:
             if each in told:
-                lines.setdefault(self.cells.axis(rows).row_of(told[each], rows), []).append(each)
-        legend: list[Run] = [(self.axis.cursor_text, VALUE)] if WHEN in told else []
-        for shared in lines.values():
-            mark = MARKS[max(shared, key=DRAWN.index)][self.symbols == "ascii"]
-            values = ", ".join(f"p{each:g} {_latency_text(told[each])}" for each in shared)
-            legend.append((f"{mark} {values}", LABEL))
+                mark = MARKS[each][self.symbols == "ascii"]
+                legend.append((f"{mark} p{each:g} {_latency_text(told[each])}", LABEL))
         return legend
 
     def _foot(self, sides: str, inner: int) -> Line:

@@ -48,20 +48,24 @@ def known(value: float | None) -> float:
 
 
 def percent(
-    seen: HostTelemetry | None, name: str, now: float, thresholds: Mapping[str, float] | None = None
+    seen: HostTelemetry | None,
+    name: str,
+    now: float,
+    thresholds: Mapping[str, float] | None = None,
+    *,
+    marked: bool = True,
 ) -> Run:
     """Return the newest percentage of a telemetry column.
 
     It is marked if it limits the load, and dim if it is old. `thresholds`: those that the run
-    changes.
+    changes. Not `marked`: MPI ranks spin while they wait, so a full CPU says nothing.
     """
     value = seen.newest(name) if seen is not None else None
     if value is None:
         return UNKNOWN, LABEL
     role = age_role(seen, now)
-    return f"{value:.0f} %", "warn" if role == TEXT and metric_of(name).is_full(
-        value, thresholds
-    ) else role
+    full = marked and role == TEXT and metric_of(name).is_full(value, thresholds)
+    return f"{value:.0f} %", "warn" if full else role
 
 
 def age_role(seen: HostTelemetry | None, now: float) -> str:
@@ -209,6 +213,7 @@ class TelemetryCells:
         self.t = 0.0
         # columns with data for any host, now or earlier
         self.titles: frozenset[str] = frozenset()
+        self.marked = True  # percentages that limit the load
 
     def show(self, hosts: Mapping[str, HostTelemetry], t: float) -> None:
         """Set the telemetry of the hosts to that at time `t` of the run."""
@@ -244,7 +249,8 @@ class TelemetryCells:
 
     def percent(self, name: str, host: HostView) -> Run:
         """Return a percentage, marked if it limits the load."""
-        return percent(self.hosts.get(host.name), name, self.t, self.thresholds)
+        seen = self.hosts.get(host.name)
+        return percent(seen, name, self.t, self.thresholds, marked=self.marked)
 
     def link(self, host: HostView) -> Run:
         """Return the bandwidth of a host's busiest link."""

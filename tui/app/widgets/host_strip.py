@@ -157,11 +157,16 @@ class HostStrip(Lines, can_focus=True):
             if self.look == "shade"
             else dict.fromkeys(ROLES, "■")
         )
-        legend: list[list[Run]] = [
-            [(f"{marks[level]} ", ROLES[level]), (word, LABEL)]
-            for level, word in words_of(self.levels.used)
-        ]
-        right = joined_parts(legend, inner - width_of_runs(left) - 2)
+        right: list[Run] = []
+        for room, words in ((left, True), (left, False), (left[:1], False)):
+            legend: list[list[Run]] = [
+                [(f"{marks[level]} ", ROLES[level]), (word, LABEL)]
+                for level, word in words_of(self.levels.used, whole=words)
+            ]
+            left = room
+            right = joined_parts(legend, inner - width_of_runs(left) - 2)
+            if len(legend) == sum(run[1] in ROLES.values() for run in right):
+                break
         right = [(" ", TEXT), *right, (" ", TEXT)] if right else []
         inside = spread(left, right, inner, sides[4], FAINT)
         return Line.of((sides[0] + sides[4], FAINT), *inside, (sides[4] + sides[1], FAINT))

@@ -134,6 +134,7 @@ class HostTable(PickList["HostView"]):
         before = (cells.shown, telemetry.titles, cells.has_latencies, cells.unmeasured)
         reach = reach_of(cells.widest)
         telemetry.show(seen or {}, now if self.cursor_s is None else self.cursor_s + 1.0)
+        telemetry.marked = bool(shown.counted)
         cells.now, cells.second, cells.blank, cells.found = now, self.cursor_s, self.blank, found
         cells.shown, cells.unmeasured = shown, self.unmeasured
         new = len(hosts) != len(self.hosts) or any(
@@ -360,6 +361,7 @@ class ServerTable(PickList["HostTelemetry"]):
         id: str | None = None,  # noqa: A002
     ) -> None:
         self.thresholds = thresholds or {}
+        self.marked = True  # percentages that limit the load
         self.groups_room = 0
         self.name_room = LEAST_NAME
         self.titles_known: frozenset[str] = frozenset()  # columns with data, now or earlier
@@ -425,7 +427,7 @@ class ServerTable(PickList["HostTelemetry"]):
         return super().row_line(row, rooms, width, fill if self.has_focus else "")
 
     def _percent(self, name: str, host: HostTelemetry) -> Run:
-        return percent(host, name, self.now, self.thresholds)
+        return percent(host, name, self.now, self.thresholds, marked=self.marked)
 
     def _link(self, host: HostTelemetry) -> list[Run]:
         link = host.busiest_link
