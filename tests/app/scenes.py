@@ -34,6 +34,7 @@ from tui.metrics.buckets import index_to_value
 from tui.metrics.histogram import Histogram
 from tui.model.dense import listed
 from tui.model.event import (
+    DirectionResult,
     DirectionSample,
     HostFactsCollected,
     HostResult,
@@ -158,8 +159,22 @@ class Scene(RunMaker):
         )
 
     def result(self, host: str, *, final: bool = True) -> HostResult:
-        """Return what the seconds of a host add up to; nothing is said of its jobs."""
-        return msgspec.structs.replace(super().result(host, final=final), jobs={})
+        """Return what the seconds of a host add up to; nothing is said of its jobs, nor of latencies
+        whose distribution is unknown.
+        """
+        found = super().result(host, final=final)
+        dirs = {name: known_latencies(figures) for name, figures in found.dirs.items()}
+        return msgspec.structs.replace(found, dirs=dirs, jobs={})
+
+
+def known_latencies(figures: DirectionResult) -> DirectionResult:
+    """Return figures with those latencies only that have a distribution of as many I/Os."""
+    kinds = {kind: getattr(figures, kind) for kind in ("slat", "clat", "lat")}
+    kept = {
+        kind: each if each is not None and each.buckets is not None and each.n == figures.ios else None
+        for kind, each in kinds.items()
+    }
+    return msgspec.structs.replace(figures, **kept)
 
 
 def smeared(part: DirectionSample, chance: random.Random) -> DirectionSample:

@@ -256,7 +256,7 @@ def stragglers(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvide
             ends = f"{low} {share_text(known[low])} to {high} {share_text(known[high])}"
             text = f"{name} IOPS relative to the median host: {ends}"
             within = within_text(max(abs(known[low]), abs(known[high])))
-            yield ObjectionEvidence("fact", text, brief=f"hosts {within} of the median")
+            yield ObjectionEvidence("fact", text, brief=f"{within} of the median host")
     for name, each in (step.metadata.operations if step.metadata else {}).items():
         if len(each.host_seconds) > 1:
             slow, fast = (
@@ -392,7 +392,7 @@ def errors(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidenc
     """Yield how the run ended, and the first problems of hosts."""
     if record.state == "complete":
         text = "all hosts reported in every step, without errors"
-        yield ObjectionEvidence("refutes", text, brief="all hosts reported, no errors")
+        yield ObjectionEvidence("refutes", text, brief="no errors on any host")
     elif record.state not in ("imported", "baseline"):
         yield ObjectionEvidence("partly", run_text(record.reason) or f"the run is {record.state}")
     problems = [

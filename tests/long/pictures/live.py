@@ -10,8 +10,11 @@ from math import inf
 from pathlib import Path
 from statistics import fmean, stdev
 
+import msgspec
+from msgspec.structs import replace
+
 from tests.app import scenes, test_live_judged, test_matrix_screens
-from tests.app.journal_maker import MIX, RUN_ID, RunMaker, host_names
+from tests.app.journal_maker import MIX, READS, RUN_ID, RunMaker, host_names
 from tests.app.matrix_maker import figures_of, suite, sweep
 from tests.app.search_maker import offers, search_in
 from tests.app.stage import Stage, app_on
@@ -31,6 +34,8 @@ from tui.model.event import (
     PhaseEnded,
     RunEnded,
 )
+from tui.model.plan import JobLoad, Plan, Step
+from tui.model.rundir import PLAN_FILE
 
 SECONDS = 100
 SPANS = ((40.0, 17.0, 22.0, 31.0), (38.0, 16.0, 21.0, 33.0), (39.0, 17.0, 20.0, 31.0))
@@ -76,6 +81,47 @@ def recorded(make: Made) -> Made:
     return made
 
 
+def described(make: Made, title: str = "", workers: int = 0) -> Made:
+    """Say in the plan of a run what it is called and, with `workers`, what its job does.
+
+    Each worker keeps one read of 4 KiB in flight, as the seconds of the scenes have it.
+    """
+
+    def made(home: Path) -> RunMaker:
+        maker = make(home)
+        path = maker.run_dir / PLAN_FILE
+        plan = msgspec.json.decode(path.read_bytes(), type=Plan)
+        if title:
+            plan = replace(plan, profile=replace(plan.profile, title=title))
+        if workers:
+            plan = replace(plan, steps=[told(step, workers) for step in plan.steps])
+        path.write_bytes(msgspec.json.encode(plan))
+        return maker
+
+    return made
+
+
+def told(step: Step, workers: int) -> Step:
+    """Return a step with its job: random reads of 4 KiB, by so many workers on each host."""
+    job = JobLoad(
+        "read_iops",
+        ("read",),
+        workers=workers,
+        held=workers,
+        bound_s=step.runtime_s,
+        direct=True,
+        random=True,
+        block_bytes=scenes.BLOCK,
+        range_bytes=4 << 30,
+        ranges=workers,
+    )
+    tasks = [
+        replace(task, job_file=task.job_file.replace("numjobs=192", f"numjobs={workers}"))
+        for task in step.tasks
+    ]
+    return replace(step, jobs=[job], tasks=tasks, in_flight=workers * len(tasks))
+
+
 def of(name: str, hosts: int, seconds: int = SECONDS) -> Made:
     """One of the scenes."""
     return partial(scenes.scene, name, hosts=hosts, seconds=seconds)
@@ -83,7 +129,7 @@ def of(name: str, hosts: int, seconds: int = SECONDS) -> Made:
 
 def mixed(home: Path) -> RunMaker:
     """Reads and writes."""
-    return scenes.scene("plain", home, 12, SECONDS, MIX)
+    return scenes.begun(home, 12, MIX, tag="lab/mixed").measure(SECONDS)
 
 
 def waiting(home: Path) -> RunMaker:
@@ -126,7 +172,7 @@ def laid_out(home: Path) -> RunMaker:
 
 def refused(home: Path) -> RunMaker:
     """Another run holds some of the hosts."""
-    maker = RunMaker(home / "runs" / RUN_ID, host_names(8)).connect()
+    maker = RunMaker(home / "runs" / RUN_ID, host_names(8), READS).connect()
     maker.add(*(HostFactsCollected(t=1.2, host=host, facts=facts_of(host)) for host in maker.hosts))
     said = (
         "in use by run 20261120T090000Z-weka-write-1a2b of ann@jump; its lock expires at 10:16:18"
@@ -229,8 +275,9 @@ def refused_result(home: Path) -> RunMaker:
     return maker
 
 
-WHOLE = recorded(of("plain", 8, scenes.RUNTIME_S))
-LAGGED = recorded(of("lag", 64, scenes.RUNTIME_S))
+WORKERS = 2
+WHOLE = recorded(described(of("plain", 8, scenes.RUNTIME_S), workers=WORKERS))
+LAGGED = recorded(described(of("lag", 64, scenes.RUNTIME_S), workers=WORKERS))
 PICTURES = (
     *(Picture(f"live-{hosts}", on(of("plain", hosts))) for hosts in (1, 8, 64, 256)),
     *(Picture(f"live-lag-{hosts}", on(of("lag", hosts))) for hosts in (8, 64, 256)),
@@ -238,12 +285,12 @@ PICTURES = (
     Picture("live-lost", on(of("lost", 8))),
     Picture("live-troubled-64", on(of("troubled", 64))),
     Picture("live-waiting", on(waiting)),
-    Picture("live-mix", on(mixed)),
+    Picture("live-mix", on(described(mixed, "Reads and writes"))),
     Picture("live-limit", on(limited)),
     Picture("live-layout", on(laid_out)),
     Picture("live-refused", on(refused)),
-    Picture("live-sweep", on(sweeping)),
-    Picture("live-search", on(searching)),
+    Picture("live-sweep", on(described(sweeping, "Random reads over block sizes"))),
+    Picture("live-search", on(described(searching, "OLTP reads"))),
     Picture("live-mdtest", on(metadata)),
     Picture("live-host", on(of("lag", 8)), pressed("enter")),
     Picture("live-findings", on(limited), pressed("f")),
@@ -260,9 +307,9 @@ PICTURES = (
     Picture("result-findings", on(LAGGED, "result"), on_tab("findings")),
     Picture("result-limit", on(recorded(limited), "result")),
     Picture("result-facts", on(differing, "result"), on_tab("facts")),
-    Picture("result-sweep", on(recorded(swept), "result")),
+    Picture("result-sweep", on(recorded(described(swept, "Random reads over block sizes")), "result")),
     Picture("result-suite", on(recorded(suited), "result")),
-    Picture("result-search", on(recorded(searched), "result")),
+    Picture("result-search", on(recorded(described(searched, "OLTP reads")), "result")),
     Picture("result-mdtest", on(metadata_result, "result")),
     Picture("result-refused", on(refused_result, "result")),
     Picture("result-copy", on(WHOLE, "result"), pressed("y", sees="Copy")),

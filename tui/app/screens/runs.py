@@ -501,7 +501,8 @@ def fitting_note(run: RunSummary, room: int) -> str:
     """Return why a run failed, without the host's name if it does not fit into `room` cells."""
     text = note_text(run)
     host, colon, rest = text.partition(": ")
-    return rest if colon and width_of(text) > room and " " not in host else text
+    alone = colon and " " not in host and "; " not in rest  # the reason of one host only
+    return rest if alone and width_of(text) > room else text
 
 
 def without_figures(run: RunSummary) -> bool:

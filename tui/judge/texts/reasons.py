@@ -78,6 +78,6 @@ REASONS: Mapping[str, Text] = {
     "client-links": "client links were not monitored",
     "link-speed": "link speed of {hosts:names} is unknown",
     "byte-counters": "no lower-level byte counters",
-    "file-extents": lambda quote: quote or "the file extents were not read",
+    "file-extents": lambda quote: quote or "file extents were not read",
     "file-blocks": lambda quote: quote or "file blocks were not sampled",
 }
