@@ -256,7 +256,7 @@ def stragglers(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvide
             ends = f"{low} {share_text(known[low])} to {high} {share_text(known[high])}"
             text = f"{name} IOPS relative to the median host: {ends}"
             within = within_text(max(abs(known[low]), abs(known[high])))
-            yield ObjectionEvidence("fact", text, brief=f"{within} of the median host")
+            yield ObjectionEvidence("fact", text, brief=f"{within} of the median")
     for name, each in (step.metadata.operations if step.metadata else {}).items():
         if len(each.host_seconds) > 1:
             slow, fast = (
