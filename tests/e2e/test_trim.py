@@ -15,7 +15,8 @@ from tests.e2e.command import benchtui
 from tests.e2e.test_four_hosts import DATA, PERCENTILES, last_object
 from tests.lab.disks import loop_device
 from tests.samples.records import headline_of
-from tui.app.screens.live_text import percentiles, subject_of
+from tui.app.screens.live_percentiles import percentiles
+from tui.app.screens.live_text import subject_of
 from tui.journal.fold import fold_all
 from tui.journal.reader import read_events
 from tui.journal.rundir import load_plan

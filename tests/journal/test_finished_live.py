@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.app.journal_maker import MIX, RunMaker, host_names
-from tui.app.screens.live_text import measured_text, percentiles, subject_of
+from tui.app.screens.live_percentiles import percentiles
+from tui.app.screens.live_text import measured_text, subject_of
 from tui.app.widgets.graph_panels import BANDWIDTH, IOPS, LATENCY, average_of
 from tui.app.widgets.host_rows import rate_of
 from tui.journal.fold import fold_all

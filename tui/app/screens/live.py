@@ -20,7 +20,7 @@ from textual.widget import Widget
 
 from tui.app.dialogs.findings import HostDialog
 from tui.app.frame.step_screen import ROOMY, KeyBar
-from tui.app.screens import live_details, live_host, live_text
+from tui.app.screens import live_details, live_host, live_percentiles, live_text
 from tui.app.screens.live_details import HostDetails
 from tui.app.screens.live_feed import Now, ReplayFeed
 from tui.app.screens.live_layout import FIXED, GRAPH_PANELS, ROOMY_LINES, PanelRooms
@@ -405,7 +405,9 @@ class RunPanels:
             said_of_host = ("", LABEL)  # the tile of its rate says so
         self.screen.query_one("#live-facts", HostFactsBar).show(name, facts, said_of_host, details)
         kind = live_text.latency_kind_of(state, self.screen.plan)
-        shown = live_text.percentiles(waits, kind, self.heat.beside(), axis, counted=bool(counted))
+        shown = live_percentiles.percentiles(
+            waits, kind, self.heat.beside(), axis, counted=bool(counted)
+        )
         self.screen.query_one("#live-percentiles", PercentileTable).show(*shown)
         yield
         log_pane = self.screen.query_one("#live-messages", MessageLog)
