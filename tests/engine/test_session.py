@@ -17,6 +17,7 @@ from tui.engine.session.host_session import HostSession
 from tui.journal.writer import Journal
 from tui.remote.connections import Connections
 from tui.remote.transport import HostError
+from tui.text.run_texts import run_text
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +61,7 @@ async def test_refusal_is_reported_though_the_last_attempt_timed_out(
     proxy.refuse()
     proxy.reset()
     asked = asyncio.create_task(session.ask(lambda agent: agent.probe(), patience_s=4.0))
-    while "refused" not in session.refusal:
+    while "refused" not in run_text(session.refusal):
         await asyncio.sleep(0.01)
     proxy.blackhole()
     proxy.accept()
