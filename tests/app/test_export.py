@@ -54,7 +54,7 @@ async def test_e_asks_for_the_format_writes_and_says_the_path(
         await user.press("6")
         await user.sees("weka/read-iops")
         await user.press(*opening)
-        await user.sees("ENDED EARLY" if opening else "complete")
+        await user.sees("ENDED EARLY" if opening else "took")
         await user.press("e")
         await user.sees("backfilling Prometheus")
         await user.sees(lambda: path_of(user) == f"{tmp_path}/here/{RUN_ID}.csv/")

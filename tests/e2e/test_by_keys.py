@@ -94,7 +94,7 @@ def test_the_whole_job(lab: SshdLab, tmp_path: Path, size: str) -> None:
         )
         terminal.wait_for("COMPLETE")
         terminal.keys("6")
-        terminal.wait_for(" complete")  # of the list, not the title of Live
+        terminal.wait_for("headline")  # a column of the list
         terminal.keys("Enter")
         terminal.wait_for("COMPLETE")
         wait_until(lambda: not goes_on(run_dir), "the end of the engine")  # until then q asks

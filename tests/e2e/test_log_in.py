@@ -13,12 +13,13 @@ import asyncssh
 import pytest
 
 from tests.app.tmux import Terminal
-from tests.e2e.command import benchtui, measures, only_run
+from tests.e2e.command import benchtui, journal_has, measures, only_run
 from tests.lab.accounts import BY_PASSWORD, with_password
 from tests.lab.faults import kill
 from tests.lab.faults_run import LOAD
 from tests.lab.sshd import SshdLab
 from tests.patience import wait_until
+from tests.samples.journals import told_in
 
 pytestmark = pytest.mark.e2e
 SECRET = "hunter2-very-secret"
@@ -108,14 +109,11 @@ def test_without_a_terminal_each_host_says_what_it_wants(
 ) -> None:
     done = benchtui(tmp_path / "home", *load(walled, target))
     assert done.returncode == 3
-    journal = (only_run(tmp_path / "home") / "journal.jsonl").read_text()
+    run_dir = only_run(tmp_path / "home")
+    assert journal_has(run_dir, '"code":"password-needed"')
     for name in ("h1", "h2"):
-        (line,) = [
-            text
-            for text in journal.splitlines()
-            if '"host_problem"' in text and f'"host":"{name}"' in text
-        ]
-        assert "password-needed" in line and "ssh-copy-id" in line
+        (text,) = told_in(run_dir, name)
+        assert "ssh-copy-id" in text
 
 
 def test_check_without_a_terminal_says_what_each_host_wants(

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+from tests.samples.journals import told_in
 from tui.engine.run.preflight import ServerSession, leave_servers
 from tui.engine.session.context import RunContext
 from tui.journal.writer import Journal
@@ -29,7 +30,5 @@ async def test_a_fault_on_a_storage_node_is_a_warning(tmp_path: Path) -> None:
     server.reached, server._agent = True, cast(Any, Faulty())
     await leave_servers(cast(RunContext, SimpleNamespace(servers=[server])))
     journal.close()
-    assert (
-        "may still be under /tmp: internal error: ValueError: no such answer"
-        in (tmp_path / "journal.jsonl").read_text()
-    )
+    (text,) = told_in(tmp_path)
+    assert "may still be under /tmp: internal error: ValueError: no such answer" in text

@@ -20,7 +20,7 @@ from tui.judge.catalogue import BY_ID, CHECKS, examine, verdict_of
 from tui.judge.check import Check, RunEvidence, StepEvidence, UnknownError
 from tui.judge.wording import message_of
 from tui.model.criteria import THRESHOLDS
-from tui.model.event import Contradiction, HostResult
+from tui.model.event import ALLOCATION_ENDED, Contradiction, HostResult
 from tui.model.figure_record import AggregateRecord, CodedText, LatencyRecord
 from tui.model.host_record import HostProblemRecord
 from tui.model.plan import BlockShare, JobLoad, Plan
@@ -28,6 +28,7 @@ from tui.model.search import Search
 from tui.model.step_record import (
     CoverageRecord,
     HostTelemetryRecord,
+    StepError,
     TaskRecord,
     TelemetryColumn,
 )
@@ -333,6 +334,16 @@ def test_short_ios_are_an_error() -> None:
         {"h1": {"write": direction(1.0, 1.0, short_ios=3)}}, tasks={"h1": TaskRecord(exit_code=0)}
     )
     assert said("tool-errors", at) == [("error", 3)]
+
+
+def test_an_allocation_that_ended_is_named_once() -> None:
+    over = CodedText(code="allocation-over", operands={"job": "7", "state": "cancelled"})
+    at = evidence(coverage=[CoverageRecord(start_s=0.0, end_s=60.0, hosts=2, of=2)])
+    at.steps[0].errors = [
+        StepError(host=name, code=ALLOCATION_ENDED, message=over) for name in ("h1", "h2")
+    ]
+    (only,) = found("host-loss", at)
+    assert message_of(only) == "allocation 7 ended: cancelled"
 
 
 def test_a_host_that_ended_well_and_did_nothing_is_an_error() -> None:

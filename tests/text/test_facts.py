@@ -54,7 +54,7 @@ def test_in_wide_panes_each_fact_that_differs_has_a_line_with_both_values() -> N
     odd = ALIKE | {"governor": "powersave", "clocksource": "hpet", "nofile": 20000}
     found = compare({**{f"h{n}": ALIKE for n in range(1, 8)}, "h8": odd})
     assert told(list(difference_rows(found, 80))) == [
-        "differs:                   here        others",
+        "differs:                   this host   others",
         ": h8  clock source  hpet        tsc",
         ":     governor      powersave   performance",
         "differs: also in open files",

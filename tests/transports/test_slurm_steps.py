@@ -109,11 +109,11 @@ def blames_the_job_alone(record: dict[str, Any], job: str) -> None:
     ended = f"allocation {job} ended: cancelled"
     assert run_text(record["reason"]) == ended
     (step,) = record["steps"]
-    assert {(each["code"], each["message"]) for each in step["errors"]} == {
+    assert {(each["code"], run_text(each["message"])) for each in step["errors"]} == {
         ("allocation-ended", ended)
     }
     (finding,) = [each for each in record["findings"] if each["id"] == "host-loss"]
-    assert finding["operands"]["quotes"] == [ended]
+    assert [run_text(quote) for quote in finding["operands"]["quotes"]] == [ended]
     assert "hosts" not in finding["scope"]
 
 
@@ -124,7 +124,9 @@ def test_a_job_that_is_cancelled_ends_the_run_by_name(slurm: SlurmLab, home: Pat
     record = record_of(run_dir)
     assert record["state"] == "partial"
     blames_the_job_alone(record, job)
-    assert {run_text(host["detail"]) for host in record["hosts"]} == {f"allocation {job} ended: cancelled"}
+    assert {run_text(host["detail"]) for host in record["hosts"]} == {
+        f"allocation {job} ended: cancelled"
+    }
     assert set(record["steps"][0]["results"]["per_host"]) == set(hosts_of(run_dir))
     again = benchtui(home, "runs", "recover", run_dir.name)
     assert again.returncode == 2, "nothing can be collected"

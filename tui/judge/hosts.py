@@ -334,7 +334,9 @@ def host_loss(at: StepEvidence) -> Iterator[CheckResult]:
             for part in at.record.coverage
             if part.missing
         ]
-        operands: Operands = {"parts": parts, "quotes": [*dict.fromkeys(ended.values())]}
+        every = [*ended.values()]
+        quotes = [quote for place, quote in enumerate(every) if quote not in every[:place]]
+        operands: Operands = {"parts": parts, "quotes": quotes}
         blamed = " ".join(host for host in missing if host not in ended)
         scope: dict[str, Scalar] = {"hosts": blamed} if blamed else {}
         yield CheckResult("error", "lost", hosts, of, scope, operands)
