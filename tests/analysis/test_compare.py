@@ -388,6 +388,15 @@ def test_one_measurement_on_both_sides_is_named() -> None:
     assert [each.text for each in found.gate] == ["A a1 and B b1 hold the same measurement"]
 
 
+def test_other_directions_block_unless_parameters_may_differ() -> None:
+    writes = run(step(1010.0), run_id="b")
+    both = writes.steps[0].results.aggregate
+    both["write"] = both["read"]
+    for across in ([], ["numjobs"]):
+        (found,) = compare([run()], [writes], across=across).gate
+        assert (found.a, found.b, found.blocks) == ("read", "read, write", not across)
+
+
 def test_a_figure_that_is_0_in_several_runs_of_b_counts() -> None:
     def mixed(run_id: str, writes: float, seed: int) -> RunRecord:
         record = run(step(1000.0 + seed, seed=seed), run_id=run_id)

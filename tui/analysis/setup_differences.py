@@ -75,7 +75,7 @@ def differences(
         *(_of_searches(a, b, across) if searches else _of_points(a, b, across)),
         *_of_states(a, b),
         *_of_copies(a, b),
-        *_of_directions(a, b),
+        *_of_directions(a, b, across),
         *_of_setups(a, b),
         *_of_facts(a, b),
     ]
@@ -363,15 +363,18 @@ def _of_copies(a: Side, b: Side) -> Iterator[SetupDifference]:
         seen |= dict.fromkeys(marks - seen.keys(), (side, record.run_id))
 
 
-def _of_directions(a: Side, b: Side) -> Iterator[SetupDifference]:
-    """Yield the directions that one side measured and the other did not: its load lacks them."""
+def _of_directions(a: Side, b: Side, across: Collection[str]) -> Iterator[SetupDifference]:
+    """Yield that one side measured reads, writes or syncs that the other did not.
+
+    It blocks unless parameters may differ (`across`), such as the share of reads.
+    """
     found = [
         {name for record in side for step in record.steps for name in step.results.aggregate}
         for side in (a, b)
     ]
     if all(found) and found[0] != found[1]:
         a_text, b_text = (", ".join(sorted(each)) for each in found)
-        yield SetupDifference("I/Os by direction", a_text, b_text, blocks=True)
+        yield SetupDifference("I/Os by direction", a_text, b_text, blocks=not across)
 
 
 def _marks(record: RunRecord) -> Iterator[tuple[object, ...]]:
