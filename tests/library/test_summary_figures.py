@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.samples.events import DATA
-from tui.library.load import load_record
-from tui.library.summary import RunSummary, ordered, summarize, summary_of
+from tui.library.summary import RunSummary, ordered, summarize
 
 RUNS = DATA.parent / "runs"
 MEASURED = ["plain", "sweep", "recovered", "aborted"]
@@ -45,13 +44,6 @@ def test_throughput_over_time_has_the_mean_of_the_series(name: str) -> None:
     assert known and max(known) <= max(total) + 0.001 and min(known) >= min(total) - 0.001
     if len(total) <= 16:
         assert known == pytest.approx(total)
-
-
-@pytest.mark.parametrize("name", [*MEASURED, "mdtest"])
-def test_a_record_that_is_at_hand_has_the_figures_of_one_that_is_read_for_a_list(name: str) -> None:
-    at_hand, read = summary_of(load_record(RUNS / name)), listed(name)
-    for figure in ("bw_bytes_per_s", "p99_ns", "iops_over_time"):
-        assert getattr(at_hand, figure) == getattr(read, figure)
 
 
 def test_a_percentile_of_too_few_ios_is_not_listed(tmp_path: Path) -> None:

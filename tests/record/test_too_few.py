@@ -20,7 +20,7 @@ from tui.app.screens.result_tiles import figure_tiles, headline_parts
 from tui.journal.fold import fold
 from tui.journal.state import RunState
 from tui.library.build import build_record
-from tui.library.summary import summary_of
+from tui.library.summary import summarize
 from tui.metrics import units
 from tui.metrics.figures import enough_behind, marked, shown_percentile
 from tui.metrics.registry import figure_text
@@ -76,12 +76,16 @@ def test_the_record_keeps_the_value_and_says_how_many_were_behind() -> None:
     assert found.percentiles_behind == {"50": 250, "99": 5, "99.9": 0.5}
 
 
-def test_the_headline_keeps_its_value_and_its_text_is_n_less_than_10(record: RunRecord) -> None:
+def test_the_headline_keeps_its_value_and_its_text_is_n_less_than_10(
+    record: RunRecord, tmp_path: Path
+) -> None:
     assert record.headline is not None and record.headline.value
     assert (told_headline(record), record.headline.behind) == ("read p99.999 n<10", 2)
     assert json.loads(record.to_json())["headline"]["value"] == record.headline.value
-    summary = json.loads(msgspec.json.encode(summary_of(record)))
-    assert (summary["headline"], summary["headline_value"]) == (
+    (tmp_path / RUN_ID / "run.json").write_text(record.to_json())
+    summary = summarize(tmp_path / RUN_ID)
+    assert summary is not None
+    assert (summary.headline, summary.headline_value) == (
         "read p99.999 n<10",
         record.headline.value,
     )

@@ -45,7 +45,6 @@ class CapacityAnswer(Struct, frozen=True):
     state: State
     capacity: Estimate
     unit: Literal["iops", "bytes_per_s"]
-    maximum: Estimate = Estimate()  # at full load, in `unit`
     knobs: dict[str, int] = field(default_factory=dict)
     step: int | None = None
     binding: Clause | str = ""
@@ -68,7 +67,6 @@ def answer(search: Search, points: Sequence[SearchPoint]) -> CapacityAnswer:
         state,
         capacity.times(factor),
         "bytes_per_s" if search.objective == "bandwidth" else "iops",
-        maximum_of(whole).times(factor),
         dict(point.offer.knobs) if point is not None else {},
         None if point is None else point.step,
         nearest,

@@ -66,13 +66,13 @@ def _write_record(run_dir: Path) -> None:
 
 def _seal(run_dir: Path, record: RunRecord) -> None:
     from tui.library.seal import seal
-    from tui.library.summary import summary_of, write_summary
+    from tui.library.summary import renew_summary
     from tui.model.paths import Paths
 
     try:
         seal(run_dir, Paths.from_environ(os.environ).seal_key)
         record.judged_since = False  # a resumed run had another seal
-        write_summary(run_dir, summary_of(record))
+        renew_summary(run_dir)
     except OSError as error:
         print(
             f"benchtui: {run_dir}: cannot seal the run: {error.filename}: {error.strerror}",

@@ -17,13 +17,13 @@ from tui.judge.catalogue import Examination, examine, verdict_of
 from tui.judge.check import RunEvidence, StepEvidence
 from tui.judge.proof import proof_record
 from tui.library.seal import was_judged_since
-from tui.library.summary import summary_of, write_summary
+from tui.library.summary import renew_summary
 from tui.model.event import ALLOCATION_ENDED, RunResumed
 from tui.model.figure_record import CodedText, coded
 from tui.model.host_record import HostRecord
 from tui.model.operands import Clause, clause, several
 from tui.model.plain_data import format_utc, parse_utc, plain
-from tui.model.plan import Plan, ProfileRef
+from tui.model.plan import Plan
 from tui.model.record import (
     ArtefactRecord,
     CarriedRecord,
@@ -174,12 +174,7 @@ def _add_plan(record: RunRecord, source: RecordSource) -> None:
         )
         for left in plan.left_out
     ]
-    record.sources = [
-        HostSourceRecord(
-            spec=each.spec, hosts=list(each.hosts), utc=each.utc, how=each.how, left_s=each.left_s
-        )
-        for each in plan.sources
-    ]
+    record.sources = [HostSourceRecord(**asdict(each)) for each in plan.sources]
     record.precondition = precondition_record(plan, source.seen.state)
     record.attested = attestation_records(plan)
     record.thresholds = dict(plan.thresholds)
@@ -230,7 +225,7 @@ def write_record(run_dir: Path) -> RunRecord:
     text = record.to_json().encode()
     record.judged_since = was_judged_since(run_dir, text)
     write_atomic(run_dir / RECORD_FILE, text)
-    write_summary(run_dir, summary_of(record))
+    renew_summary(run_dir)
     return record
 
 
@@ -348,38 +343,16 @@ def _utc_of(event: RunResumed, run: RunState) -> str:
 
 
 def _profile(plan: Plan) -> ProfileRecord:
-    profile = plan.profile
     return ProfileRecord(
-        tag=profile.tag,
-        version=profile.version,
-        title=profile.title,
-        source=dict(profile.source),
-        preset=profile.preset,
+        **asdict(plan.profile),
         params=dict(plan.params),
-        changed=dict(profile.changed),
         job_files=[
             JobFile(step=step.index, host=task.host, text=task.job_file)
             for step in plan.steps
             for task in step.tasks
         ],
-        text=profile.text,
-        sha256=profile.sha256,
-        extends=list(profile.extends),
-        bases=list(profile.bases),
-        members=[_member(member) for member in plan.members],
+        members=[MemberRecord(**asdict(member)) for member in plan.members],
         roles=dict(plan.roles),
-    )
-
-
-def _member(member: ProfileRef) -> MemberRecord:
-    return MemberRecord(
-        tag=member.tag,
-        version=member.version,
-        title=member.title,
-        source=dict(member.source),
-        extends=list(member.extends),
-        text=member.text,
-        sha256=member.sha256,
     )
 
 
@@ -413,28 +386,10 @@ def _provenance(source: RecordSource) -> ProvenanceRecord:
         benchtui_version=run.started.benchtui_version if run.started is not None else None,
         tool_versions=versions,
         jump_host=dict(run.started.jump_host) if run.started is not None else {},
-        carried=[
-            CarriedRecord(
-                name=each.name,
-                path=each.path,
-                sha256=each.sha256,
-                bytes=each.bytes,
-                machine=each.machine,
-            )
-            for each in source.plan.carried
-        ],
-        commands=[
-            CommandRecord(
-                host=task.host,
-                step=task.step,
-                phase=task.phase,
-                argv=task.argv,
-                remote_dir=task.remote_dir,
-            )
-            for task in run.commands
-        ],
+        carried=[CarriedRecord(**asdict(each)) for each in source.plan.carried],
+        commands=[CommandRecord(**asdict(task)) for task in run.commands],
         artefacts=[
-            ArtefactRecord(path=each.path, sha256=each.sha256, bytes=each.bytes, host=each.host)
+            ArtefactRecord(**asdict(each))
             # it may have been resumed
             for each in {each.path: each for each in run.artefacts}.values()
         ],

@@ -25,7 +25,7 @@ from tui.library.import_copies import copies_of
 from tui.library.import_sets import Naming, kept_runs
 from tui.library.import_sources import MOST_BYTES, ImportSource, Room, read_source
 from tui.library.manifest import is_inside
-from tui.library.summary import summary_of, write_summary
+from tui.library.summary import renew_summary
 from tui.metrics.figures import with_mixed
 from tui.metrics.registry import MIXED, direction, metric_of_operation
 from tui.model.address import HostAddress
@@ -121,7 +121,7 @@ def imported_record(
 def save(run_dir: Path, record: RunRecord) -> None:
     """Write an imported record atomically. Raises OSError."""
     write_atomic(run_dir / RECORD_FILE, record.to_json().encode())
-    write_summary(run_dir, summary_of(record))
+    renew_summary(run_dir)
 
 
 def add_note(run_dir: Path, record: RunRecord, text: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from hashlib import blake2b
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct, field
@@ -17,10 +17,6 @@ from tui.model.load_keys import load_keys
 from tui.model.operands import Clause
 from tui.model.plain_data import MultiLine
 from tui.model.search import caveats_of
-
-if TYPE_CHECKING:
-    from tui.model.record import HeadlineRecord, RunRecord
-    from tui.model.step_record import StepRecord
 
 SummaryState = Literal[
     "complete",
@@ -182,7 +178,7 @@ class RecordHead(Struct):
     reason: Clause | str = ""
 
 
-def setup_of(record: RecordHead | RunRecord) -> str:
+def setup_of(record: RecordHead) -> str:
     """Return a digest of how a run was measured: profile, parameters, points, hosts and target.
 
     Empty for a run without a profile's text, such as an imported one.
@@ -213,9 +209,7 @@ class HeadlineFigures(Struct):
     iops_over_time: list[float | None] = field(default_factory=list)
 
 
-def figures_of(
-    steps: Sequence[StepHead | StepRecord], headline: HeadlineHead | HeadlineRecord
-) -> HeadlineFigures:
+def figures_of(steps: Sequence[StepHead], headline: HeadlineHead) -> HeadlineFigures:
     """Return the figures to show next to a headline."""
     found = HeadlineFigures()
     step = next((each for each in steps if each.index == headline.step), None)

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from tui.journal.rundir import is_run_dir, is_running, write_atomic
 from tui.library.record_head import (
     FindingSummary,
-    HeadlineFigures,
     HeadlineHead,
     RecordHead,
     SearchHead,
@@ -29,7 +29,7 @@ from tui.library.record_head import (
 from tui.library.seal import was_judged_since
 from tui.model.bounded import MOST_SMALL_BYTES, NO_JSON, read_file
 from tui.model.check_names import check_name
-from tui.model.operands import Clause, clause
+from tui.model.operands import Clause
 from tui.model.plain_data import PlainDecoder
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.rundir import (
@@ -45,7 +45,6 @@ from tui.model.rundir import (
 from tui.text.run_texts import run_text
 
 if TYPE_CHECKING:
-    from tui.model.figure_record import CodedText
     from tui.model.record import RunRecord
 
 LONGEST_TITLE = 200
@@ -301,7 +300,7 @@ def _derived(run_dir: Path, *, keep: bool) -> RunSummary | None:
         return _unfinished(run_dir, "running" if is_starting(run_dir) else "interrupted")
     except OSError as error:
         return unreadable(run_dir, f"{RECORD_FILE} cannot be read: {error.strerror}")
-    return _cached(run_dir, stat) or _from_record(run_dir, keep=keep)
+    return _cached(run_dir, stat) or (renew_summary if keep else _from_record)(run_dir)
 
 
 def _cached(run_dir: Path, stat: os.stat_result) -> RunSummary | None:
@@ -332,7 +331,7 @@ def contradicted_fields(run_dir: Path, cached: RunSummary | None = None) -> list
         cached = _cached(run_dir, (run_dir / RECORD_FILE).stat())
     if cached is None:
         return []
-    derived = _from_record(run_dir, keep=False)
+    derived = _from_record(run_dir)
     return [
         name
         for name in RunSummary.__struct_fields__
@@ -347,7 +346,7 @@ def _sealed_at(run_dir: Path) -> int:
         return 0
 
 
-def _from_record(run_dir: Path, *, keep: bool) -> RunSummary:
+def _from_record(run_dir: Path) -> RunSummary:
     try:
         text = read_file(run_dir / RECORD_FILE)
         head = _head_decoder.decode(text)
@@ -361,7 +360,7 @@ def _from_record(run_dir: Path, *, keep: bool) -> RunSummary:
             else f"not a run record: {error}"
         )
         return unreadable(run_dir, f"{RECORD_FILE} {why}")
-    summary = RunSummary(
+    return RunSummary(
         run_id=run_dir.name,
         utc=head.created_utc,
         profile=head.profile.tag,
@@ -383,12 +382,8 @@ def _from_record(run_dir: Path, *, keep: bool) -> RunSummary:
         judged_since=was_judged_since(run_dir, text),
         caveats=caveats,
         setup=setup_of(head),
+        **asdict(figures_of(head.steps, headline)),
     )
-    add_figures(summary, figures_of(head.steps, headline))
-    if keep:
-        with suppress(OSError):  # a store that cannot be written can still be listed
-            write_summary(run_dir, summary)
-    return summary
 
 
 def _headline_texts(headline: HeadlineHead, search: dict[str, Any] | None) -> tuple[str, str]:
@@ -407,58 +402,18 @@ def unreadable(run_dir: Path, why: str) -> RunSummary:
     return RunSummary(run_dir.name, _utc_of_id(run_dir.name), "", [], "unreadable", problem=why)
 
 
-def summary_of(record: RunRecord) -> RunSummary:
-    """Return the summary of a record."""
-    from tui.record.headline import headline_texts
-
-    headline = record.headline
-    text, short = headline_texts(headline, record.search)
-    summary = RunSummary(
-        run_id=record.run_id,
-        utc=record.created_utc,
-        profile=record.profile.tag,
-        hosts=[host.name for host in record.hosts],
-        state=record.state,
-        headline=text,
-        headline_short=short,
-        headline_value=headline.value if headline is not None else None,
-        headline_unit=headline.unit if headline is not None else "",
-        duration_s=record.duration_s,
-        note=record.notes[-1].text if record.notes else "",
-        tags=dict(record.tags),
-        verdict=record.verdict,
-        checks=record.checks,
-        findings=[
-            FindingSummary(each.id, each.severity, each.message, each.code, each.operands)
-            for each in record.findings
-        ],
-        notes=[note.text for note in record.notes],
-        target=record.target or "",
-        reason=_clause(record.reason),
-        judged_since=record.judged_since,
-        caveats=_caveats(
-            record.search.model_dump(include={"answer", "scaling"}) if record.search else None
-        ),
-        setup=setup_of(record),
-    )
-    if headline is not None:
-        add_figures(summary, figures_of(record.steps, headline))
-    return summary
-
-
-def _clause(told: CodedText | str) -> Clause | str:
-    return told if isinstance(told, str) else clause(told.code, **told.operands)
-
-
 def _caveats(search: dict[str, Any] | None) -> list[str]:
     """Return the caveats of a search as codes. Raises ValueError for a bad search."""
     return msgspec.convert(search, SearchHead).caveats if search is not None else []
 
 
-def add_figures(summary: RunSummary, figures: HeadlineFigures) -> None:
-    """Add the figures to show next to the headline."""
-    summary.bw_bytes_per_s, summary.p99_ns = figures.bw_bytes_per_s, figures.p99_ns
-    summary.iops_over_time = figures.iops_over_time
+def renew_summary(run_dir: Path) -> RunSummary:
+    """Derive the summary from run.json, save it if it can be, and return it."""
+    summary = _from_record(run_dir)
+    if not summary.problem:
+        with suppress(OSError):  # a store that cannot be written can still be listed
+            write_summary(run_dir, summary)
+    return summary
 
 
 def write_summary(run_dir: Path, summary: RunSummary) -> None:

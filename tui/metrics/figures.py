@@ -54,8 +54,6 @@ class Result(Protocol):
     @property
     def bw_bytes_per_s(self) -> float | None: ...  # noqa: D102
     @property
-    def slat(self) -> Latency | None: ...  # noqa: D102
-    @property
     def clat(self) -> Latency | None: ...  # noqa: D102
     @property
     def lat(self) -> Latency | None: ...  # noqa: D102

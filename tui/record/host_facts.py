@@ -4,27 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
+
 from tui.metrics.facts import FactDifference, FactGroup, FactsTogether, compare
-from tui.model.host_record import FactDifferenceRecord, FactGroupRecord, FactsRecord
+from tui.model.host_record import FactDifferenceRecord, FactsRecord
 from tui.model.hostfacts import Fact
 from tui.model.record import RunRecord
 
 
 def facts_record(hosts: Mapping[str, Mapping[str, Fact]]) -> FactsRecord:
     """Return common and differing host facts for the record."""
-    found = compare(hosts)
-    return FactsRecord(
-        hosts=list(found.hosts),
-        common=found.common,
-        differing=[_difference(each) for each in found.differing],
-    )
-
-
-def _difference(found: FactDifference) -> FactDifferenceRecord:
-    groups = [FactGroupRecord(value=group.value, hosts=list(group.hosts)) for group in found.groups]
-    return FactDifferenceRecord(
-        name=found.name, title=found.title, matters=found.matters, groups=groups
-    )
+    return FactsRecord(**msgspec.to_builtins(compare(hosts)))
 
 
 def facts_together(record: RunRecord) -> FactsTogether:

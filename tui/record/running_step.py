@@ -9,6 +9,7 @@ from math import ceil, floor
 from operator import mul
 from typing import TypeVar
 
+from msgspec.structs import asdict
 from pydantic import PrivateAttr
 
 from tui.journal.measurement import Measurement
@@ -362,10 +363,7 @@ class RunningStep:
             warmup=self.step.warmup,
             in_flight=self.step.in_flight,
             requests=self.step.requests,
-            cache_drops=[
-                CacheDropRecord(host=each.host, ok=each.ok, method=each.method, detail=each.detail)
-                for each in seen.cache_drops
-            ],
+            cache_drops=[CacheDropRecord(**asdict(each)) for each in seen.cache_drops],
             latency_kind=self.step.latency_kind,
             runtime_s=None if self.step.runtime_s is None else measured_s,
             measured_s=measured_s,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from msgspec.structs import asdict
+
 from tui.capacity.answer import answer, maximum_of
 from tui.capacity.budget import cost_s, points_planned, spent_s
 from tui.capacity.curves import LEAST_POINTS, knee, scales_of, scaling
@@ -24,7 +26,6 @@ from tui.model.record import HeadlineRecord
 from tui.model.search import (
     HOSTS,
     Knob,
-    Limit,
     MeasuredLimit,
     Offer,
     Search,
@@ -117,10 +118,8 @@ def point_record(
 
 
 def _figure(measured: MeasuredLimit) -> LimitFigureRecord:
-    figure = ConfidenceInterval(value=measured.value, low=measured.low, high=measured.high)
-    return LimitFigureRecord(
-        limit=measured.limit, direction=measured.direction, figure=figure, verdict=measured.verdict
-    )
+    found = asdict(measured)
+    return LimitFigureRecord(**found, figure=ConfidenceInterval(**found))
 
 
 def _percentiles(result: Result, direction: str, kind: str) -> dict[str, int]:
@@ -161,7 +160,7 @@ def points_alone(
     return SearchRecord(
         kind=search.kind,
         objective=search.objective,
-        limits=[_limit(each) for each in search.limits],
+        limits=[LimitRecord(**asdict(each)) for each in search.limits],
         over=[_knob(each) for each in search.over],
         most_points=max(points_planned(search), len(seen.points)),
         within_s=search.within_s,
@@ -186,16 +185,6 @@ def conclude(record: SearchRecord, search: Search, points: Sequence[SearchPoint]
     if search.kind != "scaling":
         record.knee = _knee(record)
     return record
-
-
-def _limit(limit: Limit) -> LimitRecord:
-    return LimitRecord(
-        text=limit.text,
-        metric=limit.metric,
-        direction=limit.direction,
-        percentile=limit.percentile,
-        most=limit.most,
-    )
 
 
 def _knob(knob: Knob) -> str:
@@ -227,19 +216,8 @@ def _answer(search: Search, points: Sequence[SearchPoint], record: SearchRecord)
     found = answer(search, points)
     there = next((point for point in record.points if point.step == found.step), None)
     made = AnswerRecord(
-        state=found.state,
-        capacity=_interval(found.capacity),
-        unit=found.unit,
-        knobs=dict(found.knobs),
-        step=found.step,
-        binding=coded(found.binding),
+        **(asdict(found) | {"capacity": _interval(found.capacity)}),
         bottleneck=_bottleneck(record, there),
-        headroom=dict(found.headroom),
-        not_tried=[*map(coded, found.not_tried)],
-        contradictions=[*map(coded, found.contradictions)],
-        hold=coded(found.hold),
-        held_s=found.held_s,
-        notes=[*map(coded, found.notes)],
         caveats=caveats_of(
             found.state, found.step, found.held_s, contradicted=bool(found.contradictions)
         ),

@@ -7,6 +7,8 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import asdict
+
 from tui.journal.state import RunState
 from tui.metrics.repeat import relative_ci
 from tui.model.address import HostAddress
@@ -143,13 +145,7 @@ def _clock(run: RunState, host: str) -> ClockRecord | None:
 
 def _problems(run: RunState, host: str) -> list[HostProblemRecord]:
     return [
-        HostProblemRecord(
-            phase=each.phase,
-            code=each.code,
-            message=coded(each.message),
-            fatal=each.fatal,
-            t_s=rounded(each.t),
-        )
+        HostProblemRecord(**asdict(each), t_s=rounded(each.t))
         for each in run.problems
         if each.host == host
     ]

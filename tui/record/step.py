@@ -14,7 +14,7 @@ from tui.journal.step import PhaseSpan, StepState, StepStateName
 from tui.journal.telemetry import HostTelemetry
 from tui.metrics.telemetry import metric_of
 from tui.model.event import HostResult
-from tui.model.figure_record import AggregateRecord, coded
+from tui.model.figure_record import AggregateRecord
 from tui.model.plan import HostTask, Plan, Step
 from tui.model.step_record import (
     CacheDropRecord,
@@ -148,10 +148,7 @@ def build_step(plan: Plan, step: Step, state: RunState) -> StepRecord:
         warmup=step.warmup,
         state=step_state(state, seen),
         attempt=seen.attempt,
-        cache_drops=[
-            CacheDropRecord(host=each.host, ok=each.ok, method=each.method, detail=each.detail)
-            for each in seen.cache_drops
-        ],
+        cache_drops=[CacheDropRecord(**asdict(each)) for each in seen.cache_drops],
         latency_kind=step.latency_kind,
         runtime_s=step.runtime_s,
         measured_s=measured_s(figures.aggregate),
@@ -236,16 +233,7 @@ def rounded(value: float | None) -> float | None:
 
 
 def _errors(seen: StepState, step: Step, results: dict[str, HostResult]) -> list[StepError]:
-    errors = [
-        StepError(
-            host=each.host,
-            phase=each.phase,
-            code=each.code,
-            message=coded(each.message),
-            fatal=each.fatal,
-        )
-        for each in seen.problems
-    ]
+    errors = [StepError(**asdict(each)) for each in seen.problems]
     explained = {error.host for error in errors if error.phase == "measure"}
     return errors + [
         StepError(
