@@ -27,9 +27,11 @@ from tests.lab.faults import marked
 from tests.lab.sshd import SshdLab
 from tui.engine.preflight import mpi_hosts
 from tui.model.address import HostAddress
+from tui.model.operands import clause
 from tui.remote.agent import Agent, Lease
 from tui.remote.connections import Connections
 from tui.remote.mpi import MpiFacts, parse_facts
+from tui.text.problem_texts import problem_text
 
 
 def lines(text: str) -> dict[str, list[str]]:
@@ -300,6 +302,9 @@ def children_of(process: int) -> list[int]:
     ]
 
 
+LEFT_TO_TRIAL = problem_text(clause("left-to-trial"))
+
+
 async def leave_behind(lab: SshdLab, run_id: str) -> Path:
     """Start a load on h1, and go."""
     async with Connections(ssh_config=lab.ssh_config) as connections:
@@ -328,7 +333,7 @@ def test_check_tells_which_mpi_there_is_and_whether_a_program_over_all_hosts_cou
         assert all(" 4." in row["facts"]["mpi"] or " 5." in row["facts"]["mpi"] for row in rows)
     seen = {"h1": {"mdtest": facts(program=str(found))}, "h2": {"mdtest": facts()}, "h3": {}}
     told = mpi_hosts.notes(seen)
-    assert told["h1"][-1] == f"mdtest: {mpi_hosts.LEFT_TO_TRIAL}"
+    assert told["h1"][-1] == f"mdtest: {LEFT_TO_TRIAL}"
     assert "mdtest: mdtest not found by me" in told["h2"]
     assert told["h3"] == []
     assert mpi_hosts.notes({"h2": seen["h2"]}) == {"h2": []}, "nobody asked for it"
@@ -343,7 +348,7 @@ def test_what_is_true_of_several_hosts_and_tools_is_one_line() -> None:
     ]
     clashes = [line for line in lines if "10.0.0.1" in line]
     assert clashes == ["io500, mdtest: has the same address 10.0.0.1 as a, c, d"]
-    assert sum(mpi_hosts.LEFT_TO_TRIAL in line for line in lines) == 1
+    assert sum(LEFT_TO_TRIAL in line for line in lines) == 1
 
 
 def facts(**more: str) -> MpiFacts:

@@ -27,6 +27,7 @@ from tui.model.plan import FileSpec, HostTask, Plan, Step
 from tui.model.problem import UsageError
 from tui.remote.answers import FileInfo, HostProbe
 from tui.remote.devices import DeviceFacts, DeviceSignature, DeviceUse, UnreadPart
+from tui.text.problem_texts import problem_text
 
 DISK = DeviceFacts(
     "/dev/sdb",
@@ -67,7 +68,7 @@ def judged(
     findings = HostFindings(
         HostProbe({}, {}), files or {}, {facts.path: facts for facts in devices}
     )
-    return list(judge_targets(plan, "h1", findings))
+    return [(code, problem_text(told)) for code, told in judge_targets(plan, "h1", findings)]
 
 
 def change(**facts: object) -> DeviceFacts:

@@ -25,6 +25,7 @@ from tui.engine.preflight.preview import launched, mpi_answers
 from tui.model.address import HostAddress
 from tui.model.plan import HostTask, MpiLaunch, Step
 from tui.remote.mpi import MpiFacts, launcher, library_family, parse_facts
+from tui.text.problem_texts import problem_text
 from tui.workloads.mdtest.program import MdtestProgram
 
 LAUNCH = MpiLaunch("/mnt/x", 136, 18382, 3, options=("-F", "-u"))
@@ -129,7 +130,7 @@ def test_what_is_wrong_with_a_host_is_named(second: MpiFacts, code: str, text: s
     found = judge(cluster(facts(1), second))
     assert list(found) in (["h2"], ["h1", "h2"])
     messages = dict(found["h2"])
-    assert text in messages[code]
+    assert text in problem_text(messages[code])
 
 
 def test_space_for_the_bytes_of_all_ranks_is_needed() -> None:
@@ -137,7 +138,9 @@ def test_space_for_the_bytes_of_all_ranks_is_needed() -> None:
     enough, short = str(2 * 2 * 16 * 1024), str(2 * 2 * 16 * 1024 - 1)
     assert judge(cluster(facts(1, free_kib=enough), facts(2), launch=moving)) == {}
     found = judge(cluster(facts(1, free_kib=short), facts(2), launch=moving))["h1"]
-    assert [(code, text.split(",")[0]) for code, text in found] == [("no-space", "64 MiB required")]
+    assert [(code, problem_text(told).split(",")[0]) for code, told in found] == [
+        ("no-space", "64 MiB required")
+    ]
 
 
 def test_of_steps_that_differ_in_ranks_alone_the_largest_is_looked_at() -> None:
@@ -162,27 +165,27 @@ def test_a_head_without_mpiexec_says_what_there_is() -> None:
     several = {"launcher.mpiexec": OMPI, "launcher.mpirun.openmpi": OMPI, "launcher.mpirun": OMPI}
     head = facts(1, **({"launcher.mpiexec.hydra": ""} | several))
     found = dict(judge(cluster(head, facts(2)))["h1"])
-    assert found["mpi-missing"] == "MPICH: mpiexec not found; found: Open MPI 4.1.4"
+    assert problem_text(found["mpi-missing"]) == "MPICH: mpiexec not found; found: Open MPI 4.1.4"
 
 
 def test_a_missing_mpi_is_reported_with_the_package_of_the_distribution() -> None:
     debian = "Debian GNU/Linux 12 (bookworm)"
     head = openmpi(1, os=debian, **{"launcher.mpirun.openmpi": ""})
     found = judge(cluster(head, openmpi(2, os=debian, orted="")))
-    assert [dict(found[host])["mpi-missing"].rpartition(": ")[2] for host in ("h1", "h2")] == [
-        "apt-get install openmpi-bin"
-    ] * 2
+    assert [
+        problem_text(dict(found[host])["mpi-missing"]).rpartition(": ")[2] for host in found
+    ] == ["apt-get install openmpi-bin"] * 2
 
 
 def test_intel_mpi_is_for_the_plain_way_only() -> None:
     intel = "libmpi.so.12 => /opt/intel/mpi/lib/libmpi.so.12 (0x1)"
     found = dict(judge(cluster(facts(1, library=intel)))["h1"])
-    assert "launcher: plain" in found["mpi-family"]
+    assert "launcher: plain" in problem_text(found["mpi-family"])
 
 
 def test_too_few_cpus_and_leftovers_are_reported_and_hinder_nobody() -> None:
     told = warnings_by_host(cluster(facts(1, cpus="64", old="benchtui-1 test-dir.0-0"), facts(2)))
-    assert told == {
+    assert {host: [*map(problem_text, each)] for host, each in told.items()} == {
         "h1": [
             "136 ranks share 64 CPUs; waiting ranks spin",
             "left by earlier runs in /mnt/x: benchtui-1, test-dir.0-0",

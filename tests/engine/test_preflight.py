@@ -22,8 +22,10 @@ from tui.engine.preflight.rules import (
     tool_problems,
 )
 from tui.engine.run.preflight import tell_leftovers
+from tui.model.operands import Clause, clause
 from tui.model.plan import Plan
 from tui.remote.answers import DirFacts, FileInfo, HostProbe, TaskDir, ToolFacts, version_of
+from tui.text.problem_texts import problem_text
 from tui.workloads.base import Requirement
 
 TARGET = "/mnt/weka/fio"
@@ -61,13 +63,14 @@ def test_fio_that_will_not_do(fio: str | None, code: str) -> None:
 def test_a_missing_command_says_where_it_comes_from() -> None:
     ((code, message),) = tool_problems(Requirement("fio", source="from packages"), probe(None))
     assert code == "fio-missing"
-    assert "from packages" in message and "--with DIR" in message
+    text = problem_text(message)
+    assert "from packages" in text and "--with DIR" in text
 
 
 def test_a_missing_command_names_the_package_of_the_hosts_distribution() -> None:
     there = HostProbe({"os": "Rocky Linux 9.4 (Blue Onyx)"}, {})
     ((_, message),) = tool_problems(Requirement("fio", (3, 18), package="fio"), there)
-    assert "install fio 3.18 or newer: dnf install fio" in message
+    assert "install fio 3.18 or newer: dnf install fio" in problem_text(message)
 
 
 @pytest.mark.parametrize("fio", ["fio-3.18", "fio-3.42-135-gf5344384", "fio-4.0"])
@@ -143,7 +146,7 @@ def test_files_that_are_there_whole_need_no_room() -> None:
 
 
 def test_what_ended_runs_left_is_reported_but_not_the_ended_steps_of_one_that_continues() -> None:
-    said: list[str] = []
+    said: list[Clause] = []
     session = cast(Any, SimpleNamespace(run_id="own", say=lambda _, text: said.append(text)))
     dirs = {"own": (False,), "goes-on": (False, True), "is-over": (False, False)}
     tasks = [
@@ -152,10 +155,7 @@ def test_what_ended_runs_left_is_reported_but_not_the_ended_steps_of_one_that_co
         for n, alive in enumerate(dirs[run])
     ]
     tell_leftovers(session, tasks)
-    assert said == [
-        "leftovers under /tmp from is-over; to collect them: benchtui runs recover;"
-        " to remove them: benchtui hosts sweep"
-    ]
+    assert said == [clause("leftovers", runs=["is-over"])]
 
 
 @pytest.mark.parametrize(

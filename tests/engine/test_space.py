@@ -9,6 +9,7 @@ from tui.engine.preflight.destroy import HostFindings
 from tui.engine.preflight.rules import judge_space, new_bytes, space_directories
 from tui.model.plan import FileSpec, HostTask, Plan
 from tui.remote.answers import DirFacts, FileInfo, HostProbe
+from tui.text.problem_texts import problem_text
 
 MIB = 1 << 20
 
@@ -48,7 +49,7 @@ def test_files_of_later_steps_count_with_their_largest_size() -> None:
     ((code, message),) = judge_space(steps, {"h1": found({"/a": 94})}).values()
     assert code == "no-space"
     assert (
-        message
+        problem_text(message)
         == "94.5 MiB required (including 5 % headroom), but only 94 MiB free at /a (ext4 on /dev/a)"
     )
 
@@ -56,7 +57,7 @@ def test_files_of_later_steps_count_with_their_largest_size() -> None:
 def test_each_directory_is_judged_by_its_own_file_system() -> None:
     two = of_steps([task("h1", ("/a/f", 50), ("/b/f", 50))])
     assert judge_space(two, {"h1": found({"/a": 60, "/b": 60})}) == {}
-    assert "at /b" in judge_space(two, {"h1": found({"/a": 60, "/b": 40})})["h1"][1]
+    assert "at /b" in problem_text(judge_space(two, {"h1": found({"/a": 60, "/b": 40})})["h1"][1])
 
 
 def test_names_of_one_machine_share_its_disks_and_a_file_they_share_counts_once() -> None:

@@ -41,7 +41,8 @@ async def test_an_engine_that_is_not_installed_is_refused_by_name(
     assert (end.exit_code, end.reason) == (3, clause("preflight-refused", hosts=["h1", "h2"]))
     assert run.codes("h1") == run.codes("h2") == ["fio-unfit"]
     (first, _) = run.events("host_problem")
-    assert f"ioengine {missing}" in first["message"] and "not loadable" in first["message"]
+    told = first["message"]["operands"]
+    assert told["feature"] == f"ioengine {missing}" and "not loadable" in told["quote"]
     assert not list(home.rglob("load.*")), "nothing was laid out"
 
 

@@ -36,12 +36,38 @@ CODES: dict[str, Clause] = {
     ),
     "no connection to 127.0.0.1:9": clause("no-connection", hosts=["127.0.0.1:9"]),
     "connection refused by 127.0.0.1 port 9": clause("refused-by", host="127.0.0.1", port=9),
+    **{
+        run_text(told): told
+        for told in (
+            clause(
+                "files-overwritten",
+                paths=["/var/tmp/bt-x/benchtui-demo.local.0"],
+                files=1,
+                names=["/var/tmp/bt-x/benchtui-demo.local.0"],
+            ),
+            clause(
+                "file-system-too-small",
+                need_bytes=840 << 40,
+                total_bytes=270553174016,
+                place=clause("file-system", path="/var/tmp/bt-x", fstype="ext4", source="/dev/vda"),
+            ),
+            clause(
+                "advised",
+                quote=clause("mpi-program-missing", program="mdtest", user="root"),
+                advice=[
+                    clause("advice", tool="mdtest", about="mdtest-missing"),
+                    clause("skip-missing"),
+                ],
+            ),
+        )
+    },
 }
 WITH_TEXTS = {
     "steps": ("1 problem on hosts", ["not run, because my/a failed", "known to ±0.0 % after 3 "]),
     "stopped": ("stopped on request", ["cut off"]),
     "refused": ("preflight refused: local", []),
     "problems": ("no connection to 127.0.0.1:9", []),
+    "preflight": ("preflight refused: local", []),
 }
 
 

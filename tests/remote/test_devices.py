@@ -16,7 +16,7 @@ import pytest
 from tests.lab.disks import SIZE, loop_device, mounted, quietly
 from tests.patience import PATIENCE_S
 from tests.remote.conftest import SHELLS, UNDER_EACH
-from tui.engine.preflight.destroy import device_line
+from tui.engine.preflight.destroy import all_of, uses_of
 from tui.model.address import HostAddress
 from tui.remote.agent import Agent
 from tui.remote.answers import AgentAnswer
@@ -32,6 +32,7 @@ from tui.remote.devices import (
     windows,
 )
 from tui.remote.local import LocalTransport
+from tui.text.problem_texts import problem_text
 
 
 @pytest.fixture
@@ -103,9 +104,12 @@ async def test_a_disk_that_a_process_holds_open_is_in_use(
     node = tmp_path / "other name"
     os.mknod(node, 0o600 | stat.S_IFBLK, Path(disk).stat().st_rdev)
     with node.open("rb"):
-        (use,) = (await facts_of(disk, shell)).uses
+        found = await facts_of(disk, shell)
+    (use,) = found.uses
     assert (use.kind, use.detail.split()[0]) == ("open", str(os.getpid()))
-    assert f"{Path(disk).name} is open in process {os.getpid()} (" in use.text
+    assert f"{Path(disk).name} is open in process {os.getpid()} (" in problem_text(
+        uses_of(found)[0]
+    )
     assert (await facts_of(disk, shell)).uses == ()
 
 
@@ -114,10 +118,10 @@ async def test_a_disk_below_a_loop_device_is_in_use(disk: str) -> None:
     upper = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=True)
     above = upper.stdout.strip()
     try:
-        (use,) = (await facts_of(disk)).uses
+        (use,) = uses_of(await facts_of(disk))
     finally:
         quietly("losetup", "-d", above)
-    assert use.text == f"{Path(disk).name} is the backing store of {Path(above).name}"
+    assert problem_text(use) == f"{Path(disk).name} is the backing store of {Path(above).name}"
 
 
 def broken(directory: Path, *names: str) -> str:
@@ -162,7 +166,7 @@ async def test_a_check_that_nothing_can_make_is_reported(disk: str, tmp_path: Pa
     assert (await facts_of(disk)).unsure == ()
     found = await facts_of(disk, PATH=broken(tmp_path / "bin", "perl", "python3", "find"))
     assert found.uses == () and len(found.unsure) == 2
-    assert all("cannot check" in text and text in device_line(found) for text in found.unsure)
+    assert problem_text(all_of(found)).count("cannot check") == 2
 
 
 async def test_a_link_leads_to_its_disk_and_a_read_only_one_says_so(tmp_path: Path) -> None:
@@ -214,7 +218,7 @@ def test_partitions_of_a_disk_count_as_the_disk() -> None:
     lines = SAID.splitlines()
     values = dict(line.split("=", 1) for line in lines if line.startswith("dev."))
     found = parse_devices(AgentAnswer(values, lines), ["/dev/sda"])["/dev/sda"]
-    assert [use.text for use in found.uses] == [
+    assert [problem_text(use) for use in uses_of(found)] == [
         "sda2 is part of LVM vg0-root (dm-0)",
         "sda3 is part of RAID md127",
         "sda4 belongs to a Ceph OSD (/var/lib/ceph/osd/ceph-3/block)",

@@ -21,6 +21,7 @@ from tui.model.address import HostAddress
 from tui.remote.connections import Connections, Timeouts
 from tui.remote.transport import HostError
 from tui.remote.vault import Question
+from tui.text.problem_texts import problem_text
 
 # quick, and keys of nobody
 pytestmark = pytest.mark.filterwarnings("ignore:.*bcrypt.kdf.. called with only 1 round")
@@ -406,7 +407,7 @@ async def test_code_that_cannot_be_used_again_is_warned_of_and_named(guarded: Gu
     address, _, known = guarded
     warnings: list[tuple[str | None, str]] = []
     async with Connections(known_hosts=[known], asker=Person(PASSWORD, "111111")) as connections:
-        connections.warn = lambda host, text: warnings.append((host, text))
+        connections.warn = lambda host, told: warnings.append((host, problem_text(told)))
         await (await connections.connect(address("box"))).close()
         connections.stop_asking()
         (error,) = await failures(connections, [address("box")])

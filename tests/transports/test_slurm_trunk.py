@@ -25,6 +25,7 @@ from tui.remote.frames import WINDOW_BYTES
 from tui.remote.transport import Channel, HostError
 from tui.remote.way_command import PipedTransport
 from tui.remote.way_slurm import TrunkTransport
+from tui.text.problem_texts import problem_text
 
 pytestmark = [pytest.mark.skipif(bool(missing()), reason=missing()), pytest.mark.e2e]
 
@@ -207,7 +208,7 @@ async def test_a_node_without_python_gets_an_srun_for_each_shell(
     (job,) = slurm.jobs()
     warnings: list[tuple[str | None, str]] = []
     async with Connections() as connections, asyncio.timeout(PATIENCE_S):
-        connections.warn = lambda host, text: warnings.append((host, text))
+        connections.warn = lambda host, told: warnings.append((host, problem_text(told)))
         transport = await connections.connect(HostAddress("h1", transport="slurm", through=job))
         assert isinstance(transport, PipedTransport)
         await Agent(transport, "trunk").tasks()

@@ -17,10 +17,11 @@ from pathlib import Path
 from tui.cli import doctor_checks
 from tui.cli.doctor_checks import DoctorCheck, Status, Surroundings, sources
 from tui.cli.shared.arguments import wants_colour
-from tui.engine.preflight.logout import FORWARDED, agent_may_go
+from tui.engine.preflight.logout import agent_may_go
 from tui.metrics.units import plural
 from tui.model.bounded import MOST_DOCUMENT_BYTES, MOST_SMALL_BYTES, read_text
 from tui.model.plain import printable, some
+from tui.text.run_texts import FORWARDED
 
 AGENT_DEADLINE_S = 3.0
 NAMED_KEYS = 3

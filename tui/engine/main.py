@@ -21,7 +21,7 @@ from tui.engine.session.context import RunContext
 from tui.engine.session.host_session import secrets_of
 from tui.journal.rundir import load_plan, sole_engine
 from tui.model.event import Message, NoteAdded, RunEnded
-from tui.model.operands import clause
+from tui.model.operands import Told, clause
 from tui.model.paths import Paths
 from tui.model.plan import Plan
 from tui.model.rundir import JOURNAL_FILE, RECORD_FILE, SUMMARY_FILE
@@ -86,13 +86,13 @@ def end_in_order(ctx: RunContext, reason: str) -> None:
     ctx.request_stop("stop", "the engine", clause("cannot-write", quote=reason))
 
 
-def warn(ctx: RunContext, host: str | None, text: str) -> None:
+def warn(ctx: RunContext, host: str | None, told: Told) -> None:
     """Journal a warning about a login, attributed to the host if it belongs to the run."""
     session = next((session for session in ctx.sessions if session.name == host), None)
     if session is None:
-        ctx.say("warning", text)
+        ctx.say("warning", told)
     else:
-        session.say("warning", text)
+        session.say("warning", told)
 
 
 def logged_in(ctx: RunContext, connections: Connections, asker: EngineAsker | None) -> None:
@@ -103,8 +103,8 @@ def logged_in(ctx: RunContext, connections: Connections, asker: EngineAsker | No
     connections.stop_asking()
     if asker is not None:
         asker.close()
-    if text := forwarded_agent(connections.by_agent, os.environ):
-        ctx.say("warning", text)
+    if told := forwarded_agent(connections.by_agent, os.environ):
+        ctx.say("warning", told)
 
 
 def _work(

@@ -93,7 +93,6 @@ NAMES: Mapping[str, str] = {
 TABLES = (
     observed.OBSERVED["client-cpu"],
     observed.OBSERVED["network"],
-    figures.GENERATOR,
     BOTTLENECK,
     PROOF,
     REASONS,

@@ -43,6 +43,11 @@ def by_generator(tool: str, told: Clause) -> Clause:
     return clause("by-generator", tool=tool, about=told["code"], **told["operands"])
 
 
+def of_tool(tool: str, told: Clause | str) -> Clause:
+    """Return what a load generator says as a text of benchtui: a code of its own, or a quote."""
+    return clause("problem", quote=told) if isinstance(told, str) else by_generator(tool, told)
+
+
 def unique(told: Iterable[T]) -> list[T]:
     """Return clauses and other values, which need not be hashable, each once."""
     found: list[T] = []

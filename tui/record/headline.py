@@ -12,7 +12,7 @@ from tui.metrics import figures, units
 from tui.metrics.registry import METRICS, figure_text, metric_of_operation, rate_of_operation
 from tui.model.event import ONE_RANK, MetadataResult, OperationResult
 from tui.model.plan import Headline, Step
-from tui.text.form import worded_from
+from tui.text.form import of_generator, worded_from
 from tui.text.names import loss_text
 
 if TYPE_CHECKING:
@@ -303,7 +303,7 @@ def metadata_notes(metadata: MetadataRecord) -> list[str]:
     if repeated and (whose := rank_0_text(metadata)):
         notes.append(f"by iteration: {whose}, {RANK_0}")
     if metadata.shift_text:
-        shift = worded_from({"by-generator": workloads.text_of}, metadata.shift_text)
+        shift = worded_from({"by-generator": of_generator}, metadata.shift_text)
         notes.append(f"rank shift: {shift}")
     notes += metadata.printed
     notes += [text for name, each in metadata.operations.items() for text in _details(name, each)]

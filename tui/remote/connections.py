@@ -20,11 +20,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tui.model.address import HostAddress
-from tui.model.operands import Operands, clause
+from tui.model.operands import Operands, Told, clause
 from tui.remote.transport import HUNG_UP, BusyError, DeniedError, HostError, Transport
 from tui.remote.vault import Asker, Vault
 from tui.remote.way_base import HostTransport, load_transport
-from tui.text.problem_texts import problem_text
 
 if TYPE_CHECKING:
     from tui.remote.hostkeys import Presented
@@ -49,14 +48,14 @@ FILES_OF_A_HOST, OTHER_FILES = 4, 256  # open at a time
 
 
 # (host, None for all; note on its login)
-WarnAbout = Callable[[str | None, str], None]
+WarnAbout = Callable[[str | None, Told], None]
 START = 8.0  # below sshd's default of 10, above which it may drop
 # per greeted handshake; measured: larger steps hit the limit more often and gain nothing
 STEP = 0.1
 BACKOFF = 0.5
 
 
-def unheard(_host: str | None, _text: str) -> None:
+def unheard(_host: str | None, _told: Told) -> None:
     """Ignore a note about a host."""
 
 
@@ -294,12 +293,8 @@ class Connections:
         if entered.by_agent and target.agent:
             self.by_agent[target.name] = target.agent
         if entered.one_time:
-            asked = " and ".join(repr(text) for text in entered.one_time)
-            self.warn(
-                target.name,
-                f"{target.place} asked for {asked}: the answer is valid only once, so a lost"
-                " connection cannot be re-established",
-            )
+            told = clause("answers-once", place=target.place, asked=list(entered.one_time))
+            self.warn(target.name, told)
 
     async def _patiently(
         self, target: Resolved, attempt: Callable[[], Awaitable[Opened]]
@@ -335,7 +330,7 @@ class Connections:
         told = clause("penalised", host=target.host, port=target.port, waited_s=waited_s)
         if waited_s > PENALTY_WAIT_S:
             raise BusyError(target.name, told, not_allowed=True) from error
-        self.warn(target.name, f"{problem_text(told)}; retrying for {PENALTY_WAIT_S:.0f} s")
+        self.warn(target.name, clause("retrying-for", quote=told, limit_s=PENALTY_WAIT_S))
 
     async def _in_turn(self, gate: Gate, attempt: Callable[[], Awaitable[Opened]]) -> Opened:
         async with gate.turn() as began, self._all:

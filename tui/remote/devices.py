@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -115,21 +115,8 @@ def _at_the_end(found: Sectors, sectors: int) -> Iterator[tuple[str, int]]:
 
 
 Kind = Literal["mount", "swap", "holder", "ceph", "open", "loop", "claimed"]
-VOLUME_MANAGERS = (
-    ("LVM-", "LVM"),
-    ("mpath-", "multipath"),
-    ("CRYPT-", "dm-crypt"),
-    ("DMRAID-", "RAID"),
-)
-UNSURE = {
-    "claimed": (
-        "cannot check whether the kernel would open it exclusively (requires perl or python3)"
-    ),
-    "open": "cannot check whether another user's process has it open (requires root)",
-    "scan": (
-        "cannot check whether a process has it open (the host's find cannot, or took too long)"
-    ),
-}
+Check = Literal["claimed", "open", "scan"]
+CHECKS: tuple[Check, ...] = get_args(Check)  # of whether a device is in use
 OCTAL = re.compile(r"\\([0-7]{3})")
 
 
@@ -142,28 +129,6 @@ class DeviceUse(Struct, frozen=True):
     member: str
     kind: Kind
     detail: str = ""
-
-    @property
-    def text(self) -> str:
-        """The use as text: ``nvme0n1p1 is mounted at /data``."""
-        match self.kind:
-            case "mount":
-                where = self.detail if self.detail.startswith("in ") else f"at {self.detail}"
-                return f"{self.member} is mounted {where}"
-            case "swap":
-                return f"{self.member} is swap"
-            case "ceph":
-                return f"{self.member} belongs to a Ceph OSD ({self.detail})"
-            case "holder":
-                return f"{self.member} is part of {holder_text(self.detail)}"
-            case "loop":
-                return f"{self.member} is the backing store of {self.detail}"
-            case "open":
-                pid, _, command = self.detail.partition(" ")
-                return f"{self.member} is open in process {pid}" + (
-                    f" ({command})" if command else ""
-                )
-        return f"{self.member} is in use: the kernel refuses to open it exclusively"
 
 
 class DeviceSignature(Struct, frozen=True):
@@ -210,19 +175,7 @@ class DeviceFacts(Struct, frozen=True):
     uses: tuple[DeviceUse, ...] = ()
     signatures: tuple[DeviceSignature, ...] = ()
     unread: tuple[UnreadPart, ...] = ()
-    unsure: tuple[str, ...] = ()
-
-
-def holder_text(detail: str) -> str:
-    """Return the holder of a device as text: ``dm-3 LVM-... vg-lv`` becomes "LVM vg-lv (dm-3)",
-    ``md0`` becomes "RAID md0".
-    """
-    name, *words = detail.split()
-    if name.startswith("md"):
-        return f"RAID {name}"
-    uuid, dm_name = (words[0], words[-1]) if len(words) > 1 else ("", words[0] if words else "")
-    manager = next((text for start, text in VOLUME_MANAGERS if uuid.startswith(start)), "")
-    return " ".join(part for part in (manager, dm_name, f"({name})" if dm_name else name) if part)
+    unsure: tuple[Check, ...] = ()
 
 
 def parse_devices(answer: AgentAnswer, paths: Sequence[str]) -> dict[str, DeviceFacts]:
@@ -260,7 +213,7 @@ def _device(answer: AgentAnswer, path: str, index: str) -> DeviceFacts:
         uses=tuple(dict.fromkeys(_use(row) for row in rows("use"))),
         signatures=tuple(dict.fromkeys(DeviceSignature(*row[:3]) for row in rows("sig"))),
         unread=tuple(UnreadPart(row[0], as_int(row[1]) or 0, row[2]) for row in rows("unread")),
-        unsure=tuple(UNSURE[row[0]] for row in rows("unsure") if row[0] in UNSURE),
+        unsure=tuple(each for row in rows("unsure") for each in CHECKS if row[0] == each),
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import ClassVar, NamedTuple, Protocol
 
 from tui.model.address import HostAddress
-from tui.model.operands import Clause
+from tui.model.operands import Clause, Told
 from tui.model.problem import UsageError
 from tui.model.tool import load_from
 from tui.remote.transport import HostError, Transport
@@ -26,7 +26,7 @@ class SshOpener(Protocol):
     `warn` notes something about a host that its user should know.
     """
 
-    warn: Callable[[str | None, str], None]
+    warn: Callable[[str | None, Told], None]
 
     async def open_ssh(self, address: HostAddress) -> Transport:
         """Return an SSH connection. Raises HostError."""

@@ -45,6 +45,7 @@ from tui.remote.transport import (
 )
 from tui.remote.way_base import HostLimits, HostTransport, SshOpener
 from tui.remote.way_command import PipedTransport
+from tui.text.problem_texts import problem_text
 
 QUIET_S, MOST_GATHERING_S = 0.1, 1.0  # without another node that is wanted
 MOST_NODES = 128  # of a trunk: see docs/decisions/one-srun-for-many-nodes.md
@@ -312,8 +313,9 @@ class AsSlurmStep(HostTransport):
         job = self._jobs.setdefault(number, JobTrunks(number, environ))
         end = await job.end_of(node_of(address))
         if isinstance(end, str):
-            self._notes[address.name] = f"uses one srun for each shell, not the shared one: {end}"
-            ssh.warn(address.name, self._notes[address.name])
+            told = clause("own-srun", quote=end)
+            self._notes[address.name] = problem_text(told)
+            ssh.warn(address.name, told)
             return PipedTransport(address, step_of(address), environ)
         return TrunkTransport(address, end)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tui.metrics import units
+from tui.model import tool as generators
 from tui.model.operands import Clause, is_clause
 from tui.text.names import names_of, told_in_range, told_of
 
@@ -105,6 +106,25 @@ def text_by_code(texts: Mapping[str, Text], code: str, operands: Mapping[str, An
     except (TypeError, ValueError, LookupError, AttributeError):
         pass
     return _by_name(code, operands)
+
+
+def of_generator(*, tool: str, about: str, **operands: Any) -> str:
+    """Return a text of a load generator (`Workload.texts`); code and operands if it is not
+    installed, or of another package and broken.
+    """
+    try:
+        texts = generators.load(tool).texts()
+    except Exception:
+        texts = {}
+    return text_by_code(texts, about, operands)
+
+
+def advice_of(tool: str, about: str) -> str:
+    """Return a load generator's advice on a problem (`Workload.advice`); empty without it."""
+    try:
+        return str(generators.load(tool).advice(about))
+    except Exception:
+        return ""
 
 
 def _by_name(code: str, operands: Mapping[str, Any]) -> str:

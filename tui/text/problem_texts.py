@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from tui.metrics import units
 from tui.model.distributions import not_installed
-from tui.text.form import Text, worded_from
+from tui.text.form import BY_GENERATOR, Text, advice_of, of_generator, worded_from
+from tui.text.preflight_texts import PREFLIGHT
 
 if TYPE_CHECKING:
     from tui.model.figure_record import CodedText
@@ -166,7 +167,11 @@ def _flooded(load: str, stream: str, sent_bytes: int, last_s: int, limit: str) -
 
 
 PROBLEMS: dict[str, Text] = {
+    **PREFLIGHT,
+    BY_GENERATOR: of_generator,
     "problem": "{quote}",
+    "advised": lambda quote, advice: "; ".join(filter(None, (quote, *advice))),
+    "advice": advice_of,
     "details-in-log": "{quote}; details in {log}",
     "host-internal-error": lambda error, quote, place: (
         f"internal error: {error}: {quote}{f' ({place})' if place else ''}"
@@ -204,6 +209,11 @@ PROBLEMS: dict[str, Text] = {
     "no-answer": "no answer in {limit_s:g} s",
     "no-answer-in-time": "no answer in time",
     "file-system-may-hang": "{quote}; a file system may hang; checked: {directories:all}",
+    "retrying-for": "{quote}; retrying for {limit_s:.0f} s",
+    "answers-once": lambda place, asked: (
+        f"{place} asked for {' and '.join(map(repr, asked))}: the answer is valid only once, so a"
+        " lost connection cannot be re-established"
+    ),
     # host keys and logins
     "no-host-key": "no host key from {host}: {quote}",
     "host-key-missing": "{host} presents no host key",
@@ -352,6 +362,7 @@ PROBLEMS: dict[str, Text] = {
     "allocation-over": _allocation_over,
     "srun-damaged": "the connection through srun is damaged: {quote}",
     "srun-ended": "srun ended: {quote}",
+    "own-srun": "uses one srun for each shell, not the shared one: {quote}",
     "srun-stuck": "srun accepts no more input: a node may hang",
     "starter-ended": "the process that starts shells on the node has ended",
 }

@@ -14,7 +14,7 @@ from tui.model.plan import Precondition
 from tui.model.search import Offer
 from tui.text.form import Text, worded_from
 from tui.text.names import loss_text
-from tui.text.problem_texts import PROBLEMS, lock_text
+from tui.text.problem_texts import PROBLEMS, how_ended, lock_text
 from tui.text.search_texts import SEARCH, offer_text
 
 if TYPE_CHECKING:
@@ -177,6 +177,14 @@ HOSTS: dict[str, Text] = {
     "ended-by-host": "{quote}",
 }
 
+FORWARDED = (
+    (
+        "your keys are in a forwarded agent: after you log out, a lost connection cannot be"
+        " re-established"
+    ),
+    "keep this session, use a key file here, or run an ssh-agent on this machine",
+)
+
 # messages of the engine
 MESSAGES: dict[str, Text] = {
     "load-not-stopped": "the load was not stopped: {quote}; it stops when the lease expires",
@@ -202,6 +210,19 @@ MESSAGES: dict[str, Text] = {
     "not-collected": "results not collected: {quote}",
     "collected": "results collected",
     "runs-beside": lambda **lock: f"{lock_text(**lock)}; running at the same time, as requested",
+    "expired-load-killed": lambda processes, run: (
+        f"killed {processes} process{'' if processes == 1 else 'es'} of run {run}: its lease had"
+        " expired and its supervisor was killed"
+    ),
+    "spool-removed": (
+        "removed the spool of run {run} under /tmp ({size_bytes:size}): not collected for {days}"
+        " days"
+    ),
+    "leftovers": (
+        "leftovers under /tmp from {runs:names}; to collect them: benchtui runs recover; to remove"
+        " them: benchtui hosts sweep"
+    ),
+    "forwarded-agent": lambda hosts: f"{'; '.join(FORWARDED)} (used by {some(hosts, 3)})",
     "waits-for": lambda **lock: f"{lock_text(**lock)}; waiting for it",
     "block-size-doubtful": (
         "{path}: direct I/O of {size} bytes, not a multiple of 512: the file system may refuse it"
@@ -239,6 +260,9 @@ MESSAGES: dict[str, Text] = {
     "not-removed": "{path} not removed: {quote}",
     # MPI
     "launched-by": "launched by {mpi}",
+    "reports-kept": lambda directory, exit_code: (
+        f"reports not collected, still in {directory}: tar {how_ended(exit_code)}"
+    ),
     "reports-left": "reports remain in {directory}: {quote}",
     "no-shared-memory": "no directory for shared memory: {quote}",
     "killed-leftovers": lambda pid, command, more: (

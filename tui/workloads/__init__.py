@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tui.model import tool
 from tui.model.problem import UsageError
-from tui.text.form import text_by_code, worded_from
+from tui.text.form import BY_GENERATOR, of_generator, worded_from
 from tui.text.plan_texts import PLAN
 
 if TYPE_CHECKING:
@@ -30,19 +30,11 @@ def find(name: str) -> Workload | None:
         return None
 
 
-def text_of(*, tool: str, about: str, **operands: Any) -> str:
-    """Return a text of a load generator; code and operands if the load generator is not
-    installed.
-    """
-    own = find(tool)
-    return text_by_code(own.texts() if own is not None else {}, about, operands)
-
-
 def caveat_text(told: Clause | str) -> str:
     """Return the text of a caveat on a plan. Older plans store the text itself; return it
     unchanged.
     """
-    return worded_from({**PLAN, "by-generator": text_of}, told)
+    return worded_from({**PLAN, BY_GENERATOR: of_generator}, told)
 
 
 def reports_operations(name: str) -> bool:

@@ -201,7 +201,7 @@ class OnHost(Protocol):
         """Return the commands that check whether the targets of these steps exist."""
         return ()
 
-    def target_problem(self, check: TargetCheck, said: str) -> tuple[str, str] | None:
+    def target_problem(self, check: TargetCheck, said: str) -> tuple[str, Clause | str] | None:
         """Return (code, message) for a failed check; None if the run may continue."""
         return f"{check.needs}-no-target", f"{check.target}: {said}"
 

@@ -24,6 +24,7 @@ from tui.model.search import Offer
 from tui.remote.answers import HostProbe
 from tui.testing import Output, replay
 from tui.testing.replay import Replayed
+from tui.text.problem_texts import problem_text
 from tui.view.objections import reason_code
 from tui.view.plan import after_text
 from tui.workloads.fio.workload import FioWorkload
@@ -325,7 +326,7 @@ def test_a_bucket_must_be_named_to_put_into_it_or_delete_from_it() -> None:
         plan = preset(name)
         assert overwrites(plan) and unnamed_devices(plan) == [STORE]
         found = list(judge_targets(plan, "h1", HostFindings(HostProbe({}, {}))))
-        assert [(code, STORE in message) for code, message in found] == [
+        assert [(code, STORE in problem_text(told)) for code, told in found] == [
             ("destroy-not-confirmed", True)
         ]
 

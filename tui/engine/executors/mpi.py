@@ -45,7 +45,6 @@ from tui.remote import made, mpi
 from tui.remote.files import stat_files
 from tui.remote.mpi import parse_facts
 from tui.remote.transport import HostError
-from tui.text.problem_texts import how_ended
 from tui.workloads.mpi import REPORTS, ProxyReader, ReportsReader, host_result
 
 if TYPE_CHECKING:
@@ -169,8 +168,8 @@ async def try_out(ctx: RunContext, step: Step, cluster: Cluster) -> None:
     sessions = sessions_of(ctx, step)
     await ctx.unless_stopped(_same_file_system(ctx, sessions, cluster.launch))
     for session in sessions:
-        for text in warnings_by_host(cluster).get(session.name, []):
-            session.say("warning", text)
+        for told in warnings_by_host(cluster).get(session.name, []):
+            session.say("warning", told)
     await ctx.unless_stopped(trial(ctx, step, cluster))
     ctx.say("info", clause("launched-by", mpi=cluster.mpi))
     for severity, text in cluster.program.intent(len(cluster.hosts), cluster.tried):
@@ -354,10 +353,8 @@ async def keep_reports(job: MpiJob, outcome: Outcome) -> dict[str, str]:
         await run.start(armed=False)
         ended = await run.follow("collecting")
         if ended.exit_code != 0:
-            head.say(
-                "warning",
-                f"reports not collected, still in {reports}: tar {how_ended(ended.exit_code)}",
-            )
+            told = clause("reports-kept", directory=reports, exit_code=ended.exit_code)
+            head.say("warning", told)
             return {}
         if reports not in head.known.files:
             await _identify_again(head, reports, own_directory(job.ctx, job.cluster.launch))

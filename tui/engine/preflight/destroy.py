@@ -5,19 +5,17 @@ out.
 from __future__ import annotations
 
 import posixpath
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 
 from tui.engine.preflight.made_files import Files
-from tui.metrics import units
-from tui.model.plain import some
+from tui.model.operands import Clause, clause
 from tui.model.plan import HARMLESS, FileSpec, HostTask, Plan, is_device, written_devices
 from tui.remote.answers import DirFacts, FileInfo, HostProbe
 from tui.remote.devices import DeviceFacts
 
-Problem = tuple[str, str]  # code and message
+Problem = tuple[str, Clause]  # stable code and message
 
 
 class HostFindings(Struct):
@@ -44,7 +42,6 @@ class HostFindings(Struct):
             if facts is not None:
                 return facts
         return None
-
 
     def logical_block_of(self, path: str) -> int | None:
         """Return the logical block size under a file, directory or device; None without one, or if
@@ -101,9 +98,7 @@ def needs_of(task: HostTask, found: dict[str, FileInfo | None]) -> list[FileNeed
     return [need for need in needs if need is not None]
 
 
-PARTITION_TABLES = ("dos", "gpt", "PMBR", "mac", "sun", "sgi", "bsd", "atari")
 NAMES_SHOWN = 3
-REFUSED = "benchtui never writes to a device in use"
 
 
 def devices_of(tasks: Iterable[HostTask], files: Mapping[str, FileInfo | None]) -> list[str]:
@@ -132,18 +127,12 @@ def judge_targets(plan: Plan, host: str, findings: HostFindings) -> Iterator[Pro
             yield from judge_device(facts, plan.destroy)
     for image in dict.fromkeys(image for task in tasks_of(plan, host) for image in task.images):
         if image not in plan.destroy:
-            what = (
-                f"the image {image} will be overwritten; benchtui cannot tell whether it is in use"
-            )
-            yield "destroy-not-confirmed", f"{what}; {agree(f'--destroy {image}')}"
+            yield "destroy-not-confirmed", clause("image-overwritten", image=image)
     for store in dict.fromkeys(
         store for task in tasks_of(plan, host) for store in task.stores_changed
     ):
         if store not in plan.destroy:
-            what = (
-                f"objects in bucket {store} would be overwritten or deleted; their owner is unknown"
-            )
-            yield "destroy-not-confirmed", f"{what}; {agree(f'--destroy {store}')}"
+            yield "destroy-not-confirmed", clause("objects-overwritten", store=store)
     foreign = foreign_files(touched, findings)
     unnamed = [path for path in foreign if not is_named(path, plan.destroy)]
     if unnamed:
@@ -158,18 +147,12 @@ def judge_again(
     Does not check its content again, because earlier steps may have written it.
     """
     if not now.kind:
-        yield (
-            "device-missing",
-            f"{now.path} no longer exists; a regular file would be created in its place",
-        )
+        yield "device-missing", clause("device-gone", path=now.path)
     elif now.kind == "other":
         yield from refusals(now)
     elif before is not None and is_another(before, now):
-        what = f"{now.path} was {identity(before)}, and is now {identity(now)}"
-        yield (
-            "device-changed",
-            f"{what}: the name now belongs to another device; refusing to use it",
-        )
+        was, is_now = identity(before), identity(now)
+        yield "device-changed", clause("device-changed", path=now.path, before=was, now=is_now)
     elif written and now.uses:
         yield from refusals(now)
 
@@ -192,88 +175,72 @@ def judge_device(facts: DeviceFacts, named: Sequence[str]) -> Iterator[Problem]:
         return
     problems = list(refusals(facts))
     if not problems and facts.path not in named:
-        what = f"{facts.path} ({identity(facts)}) will be overwritten"
-        problems = [("destroy-not-confirmed", f"{what}; {agree(f'--destroy {facts.path}')}")]
+        told = clause("device-overwritten", path=facts.path, device=identity(facts))
+        problems = [("destroy-not-confirmed", told)]
     yield from problems
 
 
 def refusals(facts: DeviceFacts) -> Iterator[Problem]:
     """Yield reasons to refuse a device that no option overrides."""
+    path = facts.path
     if facts.kind == "other":
-        yield (
-            "target-not-a-device",
-            f"{facts.path} is a file or directory, not a device",
-        )
+        yield "target-not-a-device", clause("target-not-a-device", path=path)
     elif not facts.name:
-        yield (
-            "device-unknown",
-            (f"{facts.path}: not in /sys, so benchtui cannot tell whether it is in use"),
-        )
+        yield "device-unknown", clause("device-unknown", path=path)
     elif facts.uses:
-        code = (
-            "device-mounted" if any(use.kind == "mount" for use in facts.uses) else "device-in-use"
-        )
-        yield code, f"{facts.path}: {', '.join(use.text for use in facts.uses)}; {REFUSED}"
+        mounted = any(use.kind == "mount" for use in facts.uses)
+        code = "device-mounted" if mounted else "device-in-use"
+        yield code, clause("device-in-use", path=path, uses=uses_of(facts))
     elif facts.signatures:
-        yield "device-has-filesystem", holds(facts)
-    elif facts.unread:
-        parts = ", ".join(part.path for part in facts.unread)
-        yield (
-            "device-unreadable",
-            f"{facts.path}: cannot inspect {parts}, so benchtui does not write to it",
+        found = [*dict.fromkeys((each.member, each.type) for each in facts.signatures)]
+        inner_first = sorted({member for member, _ in found}, reverse=True)
+        told = clause(
+            "device-with-data", path=path, name=facts.name, contents=found, members=inner_first
         )
+        yield "device-has-filesystem", told
+    elif facts.unread:
+        parts = [part.path for part in facts.unread]
+        yield "device-unreadable", clause("device-unreadable", path=path, parts=parts)
     elif facts.read_only:
-        yield "device-read-only", f"{facts.path} is read-only"
+        yield "device-read-only", clause("device-read-only", path=path)
     elif not facts.writable:
-        yield "device-not-writable", f"{facts.path} is not writable by the login user"
+        yield "device-not-writable", clause("device-not-writable", path=path)
 
 
-def holds(facts: DeviceFacts) -> str:
-    """Return the refusal of a device with data, with instructions in case the data is not
-    needed.
-    """
-    found = dict.fromkeys((each.member, each.type) for each in facts.signatures)
-    members = {facts.name: facts.path}
-    what = ", ".join(
-        f"{content(kind)}{'' if member == facts.name else f' on {member}'}"
-        for member, kind in found
-    )
-    inner_first = sorted({member for member, _ in found}, reverse=True)
-    nodes = " ".join(members.get(member, f"/dev/{member}") for member in inner_first)
-    return (
-        f"{facts.path} contains {what}; if no longer needed, remove it first: wipefs --all {nodes}"
-    )
-
-
-def content(kind: str) -> str:
-    """Return the type of a signature on a device as text."""
-    return f"a partition table ({kind})" if kind in PARTITION_TABLES else kind
-
-
-def identity(facts: DeviceFacts) -> str:
-    """Return the identity of a device as text: size, model, serial, number, stable name."""
-    parts = [
-        units.size(facts.size_bytes) if facts.size_bytes is not None else "size unknown",
-        facts.model,
-        f"serial {facts.serial}" if facts.serial else "",
-        facts.number,
-        facts.by_id.split(" ")[0],
+def uses_of(facts: DeviceFacts) -> list[Clause]:
+    """Return the uses of a device."""
+    return [
+        clause("device-use", member=use.member, kind=use.kind, detail=use.detail)
+        for use in facts.uses
     ]
-    return ", ".join(part for part in parts if part)
 
 
-def device_line(facts: DeviceFacts) -> str:
-    """Return all facts of a device in one line."""
+def identity(facts: DeviceFacts) -> Clause:
+    """Return the identity of a device: size, model, serial, number, stable name."""
+    return clause(
+        "device-identity",
+        size_bytes=facts.size_bytes,
+        model=facts.model,
+        serial=facts.serial,
+        number=facts.number,
+        by_id=facts.by_id.split(" ")[0],
+    )
+
+
+def all_of(facts: DeviceFacts) -> Clause:
+    """Return all facts of a device, as one message."""
+    path: Clause | str = facts.path
     if not facts.kind:
-        return f"{facts.path}: does not exist"
-    real = f" -> {facts.real}" if facts.real not in ("", facts.path) else ""
-    uses = [use.text for use in facts.uses]
-    held = [f"{each.type} on {each.member}" for each in facts.signatures]
-    parts = [units.plural(len(facts.partitions), "partition")] if facts.partitions else []
-    blind = "its contents are unknown" if facts.unread or not facts.name else ""
-    state = "; ".join(uses + held + parts) or blind or "not in use, no file system on it"
-    state = "; ".join([state, *facts.unsure])
-    return f"{facts.path}{real}: {identity(facts)}; {state}"
+        return clause("device-absent", path=path)
+    if facts.real not in ("", facts.path):
+        path = clause("linked-path", path=facts.path, real=facts.real)
+    state = uses_of(facts)
+    state += [clause("content-on", kind=each.type, member=each.member) for each in facts.signatures]
+    state += [clause("partitions", count=len(facts.partitions))] if facts.partitions else []
+    blind = facts.unread or not facts.name
+    state = state or [clause("contents-unknown" if blind else "not-in-use")]
+    state += [clause("cannot-check", what=what) for what in facts.unsure]
+    return clause("device-found", path=path, device=identity(facts), state=state)
 
 
 def overwritten(tasks: Iterable[HostTask], files: Mapping[str, FileInfo | None]) -> list[str]:
@@ -357,18 +324,7 @@ def names_for(paths: Sequence[str]) -> list[str]:
     return [common] if common in directories or common.count("/") > 1 else directories
 
 
-def not_confirmed(paths: Sequence[str]) -> str:
+def not_confirmed(paths: Sequence[str]) -> Clause:
     """Return the error message for unconfirmed files that would be overwritten."""
-    shown = some(paths, NAMES_SHOWN)
-    files = (
-        "a file that your runs did not create"
-        if len(paths) == 1
-        else "files that your runs did not create"
-    )
-    options = " ".join(f"--destroy {shlex.quote(name)}" for name in names_for(paths))
-    return f"{files} would be overwritten: {shown}; {agree(options)}"
-
-
-def agree(options: str) -> str:
-    """Return how to confirm the loss of data, on Review and on the command line."""
-    return f"to confirm, type its name on Review or use {options} (--yes is not enough)"
+    named = names_for(paths)
+    return clause("files-overwritten", paths=paths[:NAMES_SHOWN], files=len(paths), names=named)

@@ -133,6 +133,7 @@ def problem_of(
     from tui.engine.preflight.programs import no_program
     from tui.engine.preflight.rules import directory_problems, tool_problems
     from tui.model.plan import of_machine
+    from tui.text.problem_texts import problem_text
 
     machine = str(probe.values.get("arch"))
     mine = of_machine(programs, machine)
@@ -145,5 +146,6 @@ def problem_of(
             problems += tool_problems(need, probe, mine)
     if directory:
         problems += directory_problems(directory, probe)
-    notes = tuple(no_program(name, machine)[1] for name in missing if name not in usual)
-    return (problems[0] if problems else None), notes
+    unusual = [no_program(name, machine)[1] for name in missing if name not in usual]
+    first = next(((code, problem_text(told)) for code, told in problems), None)
+    return first, tuple(map(problem_text, unusual))

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 
 from tui.model.address import HostAddress
 from tui.model.bounded import read_text
-from tui.model.plain import some
+from tui.model.operands import Clause, clause
 from tui.remote.transport import HostError
 from tui.remote.way_base import is_over_ssh
+from tui.text.run_texts import run_text
 
 if TYPE_CHECKING:
     from tui.remote.connections import Connections
@@ -31,13 +32,6 @@ LOGIND_FILES = ("logind.conf", "logind.conf.d/*.conf")
 LOGIND_FOLDERS = ("usr/lib/systemd", "run/systemd", "etc/systemd")
 KILLS = "systemd ends runs, and tmux, when you log out (KillUserProcesses=yes)"
 KILLS_ADVICE = "loginctl enable-linger, then: systemd-run --user --scope benchtui"
-FORWARDED = (
-    (
-        "your keys are in a forwarded agent: after you log out, a lost connection cannot be"
-        " re-established"
-    ),
-    "keep this session, use a key file here, or run an ssh-agent on this machine",
-)
 PEER_CREDENTIALS = struct.Struct("3i")  # pid, uid, gid: unix(7)
 TIMEOUT_S = 1.0
 # of sshd: its pid; of ssh-agent: the pid that started it
@@ -134,7 +128,7 @@ def agent_may_go(environ: Mapping[str, str]) -> bool:
     return bool(path) and is_forwarded(str(path), environ)
 
 
-def forwarded_agent(by_agent: Mapping[str, str], environ: Mapping[str, str]) -> str | None:
+def forwarded_agent(by_agent: Mapping[str, str], environ: Mapping[str, str]) -> Clause | None:
     """Return a warning if servers accepted keys from a forwarded agent; else None.
 
     `by_agent`: socket of the accepted agent, by server.
@@ -142,7 +136,7 @@ def forwarded_agent(by_agent: Mapping[str, str], environ: Mapping[str, str]) -> 
 
     forwarded = {path for path in dict.fromkeys(by_agent.values()) if is_forwarded(path, environ)}
     names = [name for name, path in by_agent.items() if path in forwarded]
-    return f"{'; '.join(FORWARDED)} (used by {some(names, 3)})" if names else None
+    return clause("forwarded-agent", hosts=names) if names else None
 
 
 async def agent_warning(
@@ -159,7 +153,8 @@ async def agent_warning(
         return None
     chosen = await asyncio.to_thread(one_of_each, hosts, connections)
     await asyncio.gather(*(connections.connect(host) for host in chosen), return_exceptions=True)
-    return forwarded_agent(connections.by_agent, environ)
+    told = forwarded_agent(connections.by_agent, environ)
+    return run_text(told) if told else None
 
 
 def one_of_each(hosts: Iterable[HostAddress], connections: Connections) -> list[HostAddress]:

@@ -11,19 +11,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tui import workloads
-from tui.metrics import units
-from tui.model.distributions import install_command
-from tui.model.plain import some
+from tui.engine.preflight.destroy import Problem
+from tui.model.operands import Clause, clause
 from tui.model.plan import MpiLaunch, Plan, Step
 from tui.remote import mpi
 from tui.remote.mpi import Family, Launcher, MpiFacts, is_address
+from tui.text.problem_texts import problem_text
 from tui.workloads.mpi import MpiProgram, Tried
 
 if TYPE_CHECKING:
     from tui.model.hostfacts import Fact
     from tui.remote.agent import Agent
 
-Problem = tuple[str, str]  # code, message
 PROXY: Mapping[Family, str] = {
     "mpich": "hydra_pmi_proxy",
     "intel": "hydra_pmi_proxy",
@@ -39,9 +38,6 @@ LAUNCH_SCRIPT = (
 # them, and none may remain.
 OWN_TMP = ["/bin/sh", "-c", 'TMPDIR=$PWD exec "$@"', "mpi"]
 SHARED_MEMORY = "OMPI_MCA_btl_vader_backing_directory"
-LEFT_TO_TRIAL = (
-    "a run's trial launch determines the version, and whether ranks can connect (TCP, any port)"
-)
 NEWEST_OPENMPI = 4  # Open MPI 5 uses another runtime
 
 
@@ -132,33 +128,29 @@ def _host_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
     facts, family, tool = cluster.facts[host], cluster.family, cluster.tool
     wanted = cluster.launch.program
     if facts.not_executable:
-        yield f"{tool}-unusable", f"{wanted} is not executable by {facts.user}"
+        told = clause("not-executable", program=wanted, user=facts.user)
+        yield f"{tool}-unusable", told
     elif not facts.program:
-        yield f"{tool}-missing", f"{wanted} not found by {facts.user}"
+        yield f"{tool}-missing", clause("mpi-program-missing", program=wanted, user=facts.user)
     if facts.missing:
-        yield f"{tool}-unusable", f"{facts.program} cannot load libraries: {facts.missing}"
+        told = clause("libraries-missing", program=facts.program, quote=facts.missing)
+        yield f"{tool}-unusable", told
     if facts.family not in (None, family):
-        built = PACKAGE[facts.family] if facts.family else "a different MPI"
-        yield (
-            "mpi-mixed",
-            f"{facts.program} was built with {built}, but the run uses {PACKAGE[family]}",
-        )
+        built = PACKAGE[facts.family] if facts.family else ""
+        told = clause("mpi-mixed", program=facts.program, built=built, mpi=PACKAGE[family])
+        yield "mpi-mixed", told
     yield from _launcher_problems(cluster, host)
     need = cluster.program.inodes(len(cluster.facts))
     if facts.free_inodes is not None and 0 < facts.free_inodes < need:
         where = cluster.launch.directory
-        yield (
-            "no-inodes",
-            (f"{need} inodes are required, but only {facts.free_inodes} are free in {where}"),
-        )
+        told = clause("no-inodes", need=need, free=facts.free_inodes, directory=where)
+        yield "no-inodes", told
     launch = cluster.launch
     space = launch.ranks(len(cluster.facts)) * launch.items * launch.bytes_per_op
     if facts.free_bytes is not None and facts.free_bytes < space:
-        free = units.size(facts.free_bytes)
-        yield (
-            "no-space",
-            f"{units.size(space)} required, but only {free} free in {launch.directory}",
-        )
+        where, free = launch.directory, facts.free_bytes
+        told = clause("no-space-in", need_bytes=space, free_bytes=free, directory=where)
+        yield "no-space", told
 
 
 def _launcher_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
@@ -166,82 +158,67 @@ def _launcher_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
     package, proxy = PACKAGE[family], PROXY[family]
     launcher = facts.launcher(family)
     if host == cluster.head and launcher is None:
-        others = ", ".join(
-            dict.fromkeys(f"{PACKAGE[each.family]} {each.version}" for each in facts.launchers)
-        )
-        there = f"; found: {others}" if others else ""
-        command = install_command(facts.os, family if family != "intel" else "")
-        advice = f"; install it: {command}" if command else ""
-        yield "mpi-missing", f"{package}: mpiexec not found{there}{advice}"
+        others = [
+            *dict.fromkeys(f"{PACKAGE[each.family]} {each.version}" for each in facts.launchers)
+        ]
+        name = family if family != "intel" else ""
+        told = clause("mpiexec-missing", mpi=package, others=others, os=facts.os, package=name)
+        yield "mpi-missing", told
     elif proxy not in facts.proxies and family != "intel":
-        command = install_command(facts.os, family)
-        how = f": {command}" if command else ""
-        yield "mpi-missing", f"{proxy} not found; install {package} as on {cluster.head}{how}"
-    if family == "intel" and cluster.by_proxy:
-        yield (
-            "mpi-family",
-            "Intel MPI starts its proxies itself: set launcher: plain in the profile",
+        told = clause(
+            "proxy-missing",
+            proxy=proxy,
+            mpi=package,
+            head=cluster.head,
+            os=facts.os,
+            package=family,
         )
+        yield "mpi-missing", told
+    if family == "intel" and cluster.by_proxy:
+        yield "mpi-family", clause("starts-proxies", mpi=package)
     if (
         family == "openmpi"
         and launcher
         and major(launcher.version) > NEWEST_OPENMPI
         and cluster.by_proxy
     ):
-        yield (
-            "mpi-family",
-            f"Open MPI {launcher.version} starts its daemons itself: set launcher: plain",
-        )
+        yield "mpi-family", clause("starts-daemons", mpi=f"{package} {launcher.version}")
 
 
 def _pair_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
     """Yield problems from comparing a host with the head and with the hosts before it."""
     facts, head, tool = cluster.facts[host], cluster.facts[cluster.head], cluster.tool
     before = cluster.hosts[: cluster.hosts.index(host)]
-    own, first = facts.launcher(cluster.family), cluster.launcher
+    own, first, at_head = facts.launcher(cluster.family), cluster.launcher, cluster.head
     if own and first and own.version != first.version:
-        package = PACKAGE[cluster.family]
-        yield (
+        told = clause(
             "mpi-version",
-            (
-                f"{package} {own.version} here, {first.version} on {cluster.head}: install the"
-                " same version"
-            ),
+            mpi=PACKAGE[cluster.family],
+            own=own.version,
+            version=first.version,
+            head=at_head,
         )
+        yield "mpi-version", told
     if facts.program and head.program and facts.program != head.program:
-        yield (
-            f"{tool}-path",
-            (
-                f"{tool} is {facts.program} here, {head.program} on {cluster.head}: use the same"
-                " path on all hosts"
-            ),
+        told = clause(
+            "program-elsewhere", tool=tool, path=facts.program, other=head.program, head=at_head
         )
+        yield f"{tool}-path", told
     elif facts.checksum != head.checksum and facts.program:
-        yield (
-            f"{tool}-differs",
-            (
-                f"{facts.program} differs from the build on {cluster.head}: install the same"
-                " build everywhere"
-            ),
-        )
+        yield f"{tool}-differs", clause("program-differs", path=facts.program, head=at_head)
     namesakes = [other for other in before if _is_namesake(cluster.facts[other], facts)]
     if namesakes:
-        yield (
-            "hostname-not-unique",
-            (
-                f"has the same hostname {facts.hostname} as {some(namesakes)}: MPI would count"
-                " them as one host"
-            ),
-        )
+        told = clause("hostname-not-unique", hostname=facts.hostname, hosts=namesakes)
+        yield "hostname-not-unique", told
     at = cluster.addresses.get(host)
     there = [each for each in cluster.hosts if at and cluster.addresses.get(each) == at]
     if host in there[1:2]:  # one line for all of them
-        others = some([other for other in there if other != host])
-        yield "mpi-address", f"has the same address {at} as {others}"
+        others = [other for other in there if other != host]
+        yield "mpi-address", clause("same-address", address=at, hosts=others)
     if host not in cluster.addresses:
         wanted = cluster.launch.addresses
-        known = ", ".join(facts.addresses) or "none known"
-        yield "mpi-address", f"no address for MPI ({wanted}); the host's addresses: {known}"
+        told = clause("no-address", wanted=wanted, addresses=list(facts.addresses))
+        yield "mpi-address", told
 
 
 def _is_namesake(one: MpiFacts, other: MpiFacts) -> bool:
@@ -250,24 +227,20 @@ def _is_namesake(one: MpiFacts, other: MpiFacts) -> bool:
     return one.hostname == other.hostname and not same_machine
 
 
-def warnings_by_host(cluster: Cluster) -> dict[str, list[str]]:
+def warnings_by_host(cluster: Cluster) -> dict[str, list[Clause]]:
     """Return the warnings for each host; none of them prevents the run."""
-    found: dict[str, list[str]] = {}
-    ranks = cluster.launch.ranks_per_host
+    found: dict[str, list[Clause]] = {}
+    ranks, where = cluster.launch.ranks_per_host, cluster.launch.directory
     for host, facts in cluster.facts.items():
-        texts = []
+        told = []
         if facts.cpus and facts.cpus < ranks:
-            texts.append(f"{ranks} ranks share {facts.cpus} CPUs; waiting ranks spin")
+            told.append(clause("ranks-share-cpus", ranks=ranks, cpus=facts.cpus))
         if facts.running:
-            texts.append(
-                f"already running: {posixpath.basename(facts.program)},"
-                f" {facts.running} process{'' if facts.running == 1 else 'es'}"
-            )
+            name = posixpath.basename(facts.program)
+            told.append(clause("already-running", program=name, processes=facts.running))
         if facts.old and host == cluster.head:
-            texts.append(
-                f"left by earlier runs in {cluster.launch.directory}: {', '.join(facts.old)}"
-            )
-        found |= {host: texts} if texts else {}
+            told.append(clause("left-by-earlier", directory=where, names=list(facts.old)))
+        found |= {host: told} if told else {}
     return found
 
 
@@ -474,13 +447,13 @@ def cluster_of(step: Step, facts: Mapping[str, MpiFacts]) -> Cluster:
     return Cluster(step.tool, program, facts, family, addresses_of(program.launch, facts))
 
 
-def with_advice(plan: Plan, tool: str, problem: Problem) -> str:
+def with_advice(plan: Plan, tool: str, problem: Problem) -> Clause:
     """Return the message of a problem, with the load generator's advice."""
-    code, message = problem
+    code, told = problem
     others = any(step.tool != tool for step in plan.steps)
-    leave = "to skip the steps that need it, use run --skip-missing, or Enter on Review"
-    leave = leave if others and code == f"{tool}-missing" else ""
-    return "; ".join(text for text in (message, workloads.get(tool).advice(code), leave) if text)
+    advice = [clause("advice", tool=tool, about=code)] if workloads.get(tool).advice(code) else []
+    advice += [clause("skip-missing")] if others and code == f"{tool}-missing" else []
+    return clause("advised", quote=told, advice=advice) if advice else told
 
 
 Seen = Mapping[str, mpi.MpiFacts]
@@ -538,10 +511,10 @@ def notes(seen: Mapping[str, Seen]) -> dict[str, list[str]]:
         )
         problems, doubtful = judge(cluster), warnings_by_host(cluster)
         for host in facts:
-            messages = [message for _, message in problems.get(host, [])]
-            for text in (*messages, *doubtful.get(host, [])):
-                found[host].setdefault(text, []).append(tool)
-        found[having[0]].setdefault(LEFT_TO_TRIAL, []).append(tool)
+            messages = [told for _, told in problems.get(host, [])]
+            for told in (*messages, *doubtful.get(host, [])):
+                found[host].setdefault(problem_text(told), []).append(tool)
+        found[having[0]].setdefault(problem_text(clause("left-to-trial")), []).append(tool)
     return {
         host: [f"{', '.join(tools)}: {text}" for text, tools in texts.items()]
         for host, texts in found.items()

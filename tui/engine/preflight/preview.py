@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from tui.engine.preflight.destroy import (
     HostFindings,
-    device_line,
+    all_of,
     devices_of,
     foreign_files,
     is_named,
@@ -34,6 +34,7 @@ from tui.remote.devices import DeviceFacts, read_devices
 from tui.remote.fan_out import checking_on, fan_out
 from tui.remote.files import stat_files
 from tui.remote.made import identify
+from tui.text.problem_texts import problem_text
 
 if TYPE_CHECKING:
     from tui.engine.preflight.made_files import MadeFiles
@@ -63,17 +64,17 @@ class HostTargets:
     def refused(self) -> list[str]:
         """Devices that are refused whether or not the user confirms them."""
         return [
-            text
+            problem_text(told)
             for facts in self.devices
             if facts.path in self.written
-            for _, text in refusals(facts)
+            for _, told in refusals(facts)
         ]
 
     def lines(self) -> Iterator[str]:
         """Yield what the run would overwrite on the host, as text lines, without objects."""
         if self.error:
             yield f"{self.host}: not checked: {self.error}"
-        yield from (f"{self.host}: {device_line(facts)}" for facts in self.devices)
+        yield from (f"{self.host}: {problem_text(all_of(each))}" for each in self.devices)
         for image in self.images:
             yield (f"{self.host}: image {image}: contents and use are unknown")
         if self.files:
@@ -249,8 +250,9 @@ async def check_ahead(
             answers[name], problems=(*answers[name].problems, *problems), summary=summary
         )
     answers |= {name: HostReadiness(name, (error.message,)) for name, error in errors.items()}
-    for name, (_, message) in short.items():
-        answers[name] = replace(answers[name], problems=(*answers[name].problems, message))
+    for name, (_, told) in short.items():
+        said = (*answers[name].problems, problem_text(told))
+        answers[name] = replace(answers[name], problems=said)
     return [answers[address.name] for address in plan.hosts]
 
 
@@ -319,7 +321,8 @@ def mpi_answers(
             launcher = each.launcher(cluster.family)
             texts += [each.program] if each.program else []
             texts += [f"{PACKAGE[cluster.family]} {launcher.version}"] if launcher else []
-            wrong += [with_advice(plan, step.tool, problem) for problem in problems.get(host, [])]
+            told = (with_advice(plan, step.tool, each) for each in problems.get(host, []))
+            wrong += map(problem_text, told)
     return answers
 
 
@@ -331,8 +334,8 @@ def _judged(
 
     machine = str(findings.probe.values.get("arch"))
     problems = [
-        message
-        for code, message in judge_host(plan, host, findings)
+        problem_text(told)
+        for code, told in judge_host(plan, host, findings)
         if not is_carried(plan, code, machine)
     ]
     in_use = holder is not None and not (plan.take_locks or plan.wait_s)

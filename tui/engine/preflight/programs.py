@@ -195,10 +195,9 @@ async def _remove(agent: Agent) -> None:
         async with asyncio.timeout(CLEAN_S):
             await agent.end_leftovers(agent.run_id, agent.mark)
     except (HostError, TimeoutError) as error:
-        code, why = (error.code, error.message) if isinstance(error, HostError) else ("timeout", "")
-        left = "copied programs may be left in /tmp; to remove them: benchtui hosts sweep"
-        text = f"{why or 'no answer'}; {left}"
-        raise HostError(code, agent.host, text) from error
+        late = clause("no-answer", limit_s=CLEAN_S)
+        code, why = (error.code, error.told) if isinstance(error, HostError) else ("timeout", late)
+        raise HostError(code, agent.host, clause("programs-left", quote=why)) from error
 
 
 async def carry(agent: Agent, program: CarriedProgram) -> None:
@@ -208,15 +207,17 @@ async def carry(agent: Agent, program: CarriedProgram) -> None:
     try:
         packed = await asyncio.to_thread(_packed, program.path, program.sha256)
     except OSError as error:
-        raise HostError("no-program", agent.host, f"{program.path}: {error.strerror}") from error
+        told = clause("program-unread", path=program.path, quote=str(error.strerror))
+        raise HostError("no-program", agent.host, told) from error
     if not packed:
-        raise HostError("no-program", agent.host, f"{program.path} has changed since the launch")
+        told = clause("program-changed", path=program.path)
+        raise HostError("no-program", agent.host, told)
     await copy_program(agent, program.name, packed, program.sha256)
 
 
-def no_program(name: str, machine: str) -> tuple[str, str]:
+def no_program(name: str, machine: str) -> tuple[str, Clause]:
     """Return the problem for a host whose architecture has no program in the folder."""
-    return "no-program", f"no {name} for {machine} in the --with folder"
+    return "no-program", clause("no-program", program=name, machine=machine)
 
 
 def carried_facts(programs: Sequence[CarriedProgram], facts: Mapping[str, Fact]) -> dict[str, Fact]:

@@ -23,9 +23,8 @@ from tui.engine.preflight.destroy import (
     to_identify,
 )
 from tui.engine.preflight.made_files import Files
-from tui.metrics import units
-from tui.model.distributions import install_command
 from tui.model.hostfacts import ALLOCATION_ENDS, Fact
+from tui.model.operands import clause, of_tool, unique
 from tui.model.plain_data import format_utc
 from tui.model.plan import (
     CarriedProgram,
@@ -49,7 +48,6 @@ if TYPE_CHECKING:
     from tui.remote.connections import Connections
 
 NOTHING_COPIED: Mapping[str, CarriedProgram] = MappingProxyType({})
-OWN_PROGRAM = "; or copy a static one for the run: --with DIR"
 HEADROOM = 1.05  # a file system filled to the last block measures its allocator
 SECTOR = 512  # bytes, the smallest logical block of any device
 ANY_SIZE = ("nfs", "fuse")  # file systems on which direct I/O may have any size
@@ -188,18 +186,14 @@ def over(facts: DirFacts, demand: int) -> bool:
 
 def no_space(facts: DirFacts, demand: int) -> Problem:
     """Return the problem of a file system that is too small."""
-    need, free = units.size(int(demand * HEADROOM)), units.size(facts.free_bytes or 0)
-    where = f"{facts.path} ({facts.fstype} on {facts.source})"
-    if facts.total_bytes is not None and demand > facts.total_bytes:
-        total = units.size(facts.total_bytes)
-        return (
-            "no-space",
-            (
-                f"{need} required, but the file system of {where} has only {total}; choose a"
-                " smaller size"
-            ),
-        )
-    return "no-space", f"{need} required (including 5 % headroom), but only {free} free at {where}"
+    where = clause("file-system", path=facts.path, fstype=facts.fstype, source=facts.source)
+    need, total = int(demand * HEADROOM), facts.total_bytes
+    if total is not None and demand > total:
+        told = clause("file-system-too-small", need_bytes=need, place=where, total_bytes=total)
+    else:
+        free = facts.free_bytes or 0
+        told = clause("no-space", need_bytes=need, free_bytes=free, place=where)
+    return "no-space", told
 
 
 T = TypeVar("T")
@@ -287,9 +281,10 @@ async def check_targets(
                 output = await ask(partial(Agent.trial, words=check.words, environ=values))
                 for value in values.values():
                     output = output.replace(value, "***")
-                problem = workload.target_problem(check, output) if output else None
-                found += [problem] if problem is not None else []
-    return list(dict.fromkeys(found))
+                if output and (problem := workload.target_problem(check, output)):
+                    code, told = problem
+                    found.append((code, of_tool(workload.name, told)))
+    return unique(found)
 
 
 def judge_host(plan: Plan, host: str, findings: HostFindings) -> list[Problem]:
@@ -304,7 +299,7 @@ def judge_host(plan: Plan, host: str, findings: HostFindings) -> list[Problem]:
         )
         problems += judge_files(plan, task, findings.files)
     problems += block_problems(plan, host, findings)
-    return list(dict.fromkeys([*problems, *judge_targets(plan, host, findings)]))
+    return unique([*problems, *judge_targets(plan, host, findings)])
 
 
 def requirements_of(plan: Plan, host: str | None = None) -> list[Requirement]:
@@ -338,11 +333,16 @@ def trial_problems(needs: Iterable[Requirement], findings: HostFindings) -> Iter
     for need in needs:
         if need.trial_of in findings.trials:
             found = findings.probe.tools[need.command]
-            error = findings.trials[need.trial_of]
-            source = f"; get it from: {need.source}" if need.source else ""
             yield (
                 f"{need.command}-unfit",
-                f"{found.text} at {found.path} does not support {need.trial_of}: {error}{source}",
+                clause(
+                    "program-unfit",
+                    path=found.path,
+                    version=found.text,
+                    feature=need.trial_of,
+                    quote=findings.trials[need.trial_of],
+                    source=need.source,
+                ),
             )
 
 
@@ -354,29 +354,43 @@ def tool_problems(
     `copied`: programs copied to the host for the run, by name.
     """
     tool, minimum = posixpath.basename(need.command), need.minimum
-    wanted = f" {'.'.join(map(str, minimum))} or newer" if minimum else ""
     found = probe.tools.get(need.command)
     mine = copied.get(need.command)
-    own = "" if mine or "/" in need.command else OWN_PROGRAM
+    hint = "" if mine or "/" in need.command else "copy"
     if found is None:
-        where = f"{need.command} not found" if "/" in need.command else f"{tool} is not on PATH"
-        command = install_command(str(probe.values.get("os", "")), need.package)
-        source = "; ".join(text for text in (command, need.source) if text)
-        how = f": {source}" if source else ""
-        yield f"{tool}-missing", f"{where}; install {tool}{wanted}{how}{own}"
+        yield (
+            f"{tool}-missing",
+            clause(
+                "program-missing",
+                program=need.command,
+                minimum=list(minimum or ()),
+                os=str(probe.values.get("os", "")),
+                package=need.package,
+                source=need.source,
+                hint=hint,
+            ),
+        )
         return
     path = mine.path if mine else found.path
     if found.failed:
-        error = found.text or f"exit code {found.failed}"
-        libraries = "; dynamically linked: copy a static one" if mine and mine.dynamic else own
-        yield f"{tool}-unusable", f"{path} does not run on this host: {error}{libraries}"
-    elif minimum and found.version is None:
-        yield f"{tool}-unusable", f"{path} prints no version ({found.text!r}){own}"
-    elif minimum and found.version is not None and found.version < minimum:
-        yield (
-            f"{tool}-too-old",
-            f"{found.text} at {path} is too old; {tool}{wanted} is required{own}",
+        hint = "static" if mine and mine.dynamic else hint
+        told = clause(
+            "program-fails", path=path, exit_code=found.failed, quote=found.text, hint=hint
         )
+        yield f"{tool}-unusable", told
+    elif minimum and found.version is None:
+        told = clause("program-without-version", path=path, quote=found.text, hint=hint)
+        yield f"{tool}-unusable", told
+    elif minimum and found.version is not None and found.version < minimum:
+        told = clause(
+            "program-too-old",
+            path=path,
+            program=tool,
+            version=found.text,
+            minimum=list(minimum),
+            hint=hint,
+        )
+        yield f"{tool}-too-old", told
 
 
 def directory_problems(directory: str, probe: HostProbe) -> Iterable[Problem]:
@@ -385,11 +399,12 @@ def directory_problems(directory: str, probe: HostProbe) -> Iterable[Problem]:
     if facts is None:
         return
     if not facts.exists:
-        yield "dir-missing", f"directory {directory} does not exist"
+        yield "dir-missing", clause("directory-missing", path=directory)
     elif not facts.is_dir:
-        yield "dir-not-a-directory", f"{directory} is not a directory"
+        yield "dir-not-a-directory", clause("not-a-directory", path=directory)
     elif not facts.writable:
-        yield "dir-not-writable", f"directory {directory} is not writable by {probe.user}"
+        told = clause("directory-not-writable", path=directory, user=probe.user)
+        yield "dir-not-writable", told
 
 
 def judge_files(
@@ -402,14 +417,13 @@ def judge_files(
         info = files.get(spec.path)
         if info is None:
             if is_device(spec.path):
-                yield "device-missing", f"{spec.path} does not exist"
+                yield "device-missing", clause("target-missing", path=spec.path)
         elif info.kind in ("block", "char") and not plan.allow_device:
-            yield (
-                "target-is-device",
-                f"{spec.path} is a {info.kind} device; this profile requires files",
-            )
+            told = clause("target-is-device", path=spec.path, kind=info.kind)
+            yield "target-is-device", told
         elif info.kind not in ("file", "block", "char"):
-            yield "target-not-a-file", f"{spec.path} is a {info.kind}, not a file"
+            told = clause("target-not-a-file", path=spec.path, kind=info.kind)
+            yield "target-not-a-file", told
 
 
 def block_problems(plan: Plan, host: str, findings: HostFindings) -> Iterable[Problem]:
@@ -417,10 +431,7 @@ def block_problems(plan: Plan, host: str, findings: HostFindings) -> Iterable[Pr
     for path, size in direct_sizes(plan, host):
         block = findings.logical_block_of(path)
         if block and size % block:
-            yield (
-                "block-size",
-                f"{path}: direct I/O of {size} bytes; its device requires multiples of {block}",
-            )
+            yield "block-size", clause("block-size", path=path, size=size, block=block)
 
 
 def doubtful_blocks(plan: Plan, host: str, findings: HostFindings) -> Iterable[tuple[str, int]]:

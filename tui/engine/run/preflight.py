@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from tui.engine.executors.lookup import executors_of
-from tui.engine.preflight.destroy import FileNeed, HostFindings, device_line, sizes_of, tasks_of
+from tui.engine.preflight.destroy import FileNeed, HostFindings, all_of, sizes_of, tasks_of
 from tui.engine.preflight.programs import carried_facts, carried_names, carry, no_program
 from tui.engine.preflight.rules import (
     allocation_facts,
@@ -44,23 +44,19 @@ from tui.engine.session.context import (
 from tui.engine.session.host_session import HostSession
 from tui.engine.session.targets import files_of, identity_rows, seen_on
 from tui.journal.rundir import owner
-from tui.metrics import units
 from tui.model.event import HostClock, HostFactsCollected, HostStateName, PhaseName
 from tui.model.hostfacts import Fact
 from tui.model.operands import Clause, Operands, Told, clause
 from tui.model.plan import Plan, Step, of_machine
 from tui.model.shared_files import (
     common_paths,
-    other_names_text,
     paths_used_at_once,
     same_files,
-    sharing_text,
     verb_of,
 )
 from tui.remote.agent import KEPT_DAYS, AgentError, ClockOffset, Holder, TaskDir
 from tui.remote.answers import Expired
 from tui.remote.transport import HostError
-from tui.text.names import names_of
 
 # random, so that runs waiting for each other's hosts do not stay in lockstep
 LOOK_AGAIN_S = (2.0, 5.0)
@@ -139,6 +135,9 @@ def session_of(ctx: RunContext, name: str) -> HostSession:
     return next(session for session in ctx.sessions if session.name == name)
 
 
+FileSystemName = tuple[str, str, str]  # path, type, source
+
+
 class SharedFiles(Struct, frozen=True):
     """Files that several hosts use on one file system.
 
@@ -146,13 +145,13 @@ class SharedFiles(Struct, frozen=True):
     """
 
     hosts: tuple[str, ...]
-    where: str
+    where: FileSystemName
     paths: tuple[str, ...]
 
 
 def shared_files(plan: Plan, found: Mapping[str, HostFindings]) -> list[SharedFiles]:
     """Return the files that hosts share, judged by the file systems found."""
-    groups: dict[tuple[tuple[str, ...], str], list[str]] = {}
+    groups: dict[tuple[tuple[str, ...], FileSystemName], list[str]] = {}
     for path, hosts in common_paths(plan).items():
         for sharing, where in _on_one_file_system(path, hosts, found):
             groups.setdefault((sharing, where), []).append(path)
@@ -161,17 +160,17 @@ def shared_files(plan: Plan, found: Mapping[str, HostFindings]) -> list[SharedFi
 
 def _on_one_file_system(
     path: str, hosts: Sequence[str], found: Mapping[str, HostFindings]
-) -> Iterator[tuple[tuple[str, ...], str]]:
+) -> Iterator[tuple[tuple[str, ...], FileSystemName]]:
     by_place: dict[str, list[str]] = {}
-    words: dict[str, str] = {}
+    known: dict[str, FileSystemName] = {}
     for host in hosts:
         facts = found[host].room_of(path) if host in found else None
         if facts is not None and (facts.source or facts.mount):
             place = file_system_of(host, found[host].probe, facts)
             by_place.setdefault(place, []).append(host)
-            words[place] = f"{facts.mount or facts.path} ({facts.fstype} from {facts.source})"
+            known[place] = (facts.mount or facts.path, facts.fstype, facts.source)
     yield from (
-        (tuple(sharing), words[place]) for place, sharing in by_place.items() if len(sharing) > 1
+        (tuple(sharing), known[place]) for place, sharing in by_place.items() if len(sharing) > 1
     )
 
 
@@ -184,9 +183,16 @@ def tell_sharing(ctx: RunContext, found: Mapping[str, HostFindings]) -> None:
     at_once = paths_used_at_once(ctx.plan)
     for shared in shared_files(ctx.plan, found):
         if paths := [path for path in shared.paths if path in at_once]:
-            path, verb = paths[0], verb_of(ctx.plan, paths[0])
-            text = sharing_text(verb, path, len(paths), shared.hosts, shared.where)
-            ctx.say("warning", text)
+            at, fstype, source = shared.where
+            told = clause(
+                "files-shared",
+                verb=verb_of(ctx.plan, paths[0]),
+                path=paths[0],
+                files=len(paths),
+                hosts=list(shared.hosts),
+                where=clause("shared-file-system", path=at, fstype=fstype, source=source),
+            )
+            ctx.say("warning", told)
         for session in ctx.sessions:
             if session.name in shared.hosts:
                 sharing: dict[str, Fact] = {"shares_files_with": " ".join(shared.hosts)}
@@ -324,7 +330,7 @@ async def check_hosts(ctx: RunContext) -> None:
             session.say("warning", clause("block-size-doubtful", path=path, size=size))
     tell_sharing(ctx, found)
     for names in same_files({session.name: session.facts for session in ctx.sessions}):
-        ctx.say("warning", other_names_text(names))
+        ctx.say("warning", clause("file-with-names", names=names))
     for name, (code, message) in judge_space(ctx.plan, found).items():
         next(session for session in ctx.sessions if session.name == name).problem(
             "preflight", code, message
@@ -347,14 +353,11 @@ def smaller_than_planned(sizes: Mapping[str, int], findings: HostFindings) -> se
 def tell_expired(session: HostSession, expired: Expired) -> None:
     """Report which leftovers of other runs were removed from a host."""
     for gone in expired.ended:
-        text = (
-            f"killed {gone.size} process{'' if gone.size == 1 else 'es'} of run {gone.run}: its"
-            " lease had expired and its supervisor was killed"
-        )
-        session.say("warning", text)
+        told = clause("expired-load-killed", processes=gone.size, run=gone.run)
+        session.say("warning", told)
     for gone in expired.removed:
-        text = f"removed the spool of run {gone.run} under /tmp ({units.size(gone.size)})"
-        session.say("info", f"{text}: not collected for {KEPT_DAYS} days")
+        told = clause("spool-removed", run=gone.run, size_bytes=gone.size, days=KEPT_DAYS)
+        session.say("info", told)
 
 
 def tell_leftovers(session: HostSession, tasks: Sequence[TaskDir]) -> None:
@@ -364,11 +367,7 @@ def tell_leftovers(session: HostSession, tasks: Sequence[TaskDir]) -> None:
     # finished steps are next to them
     going_on = {session.run_id, *(task.run for task in tasks if task.alive)}
     if runs := sorted({task.run for task in tasks} - going_on):
-        text = (
-            f"leftovers under /tmp from {names_of(runs)}; to collect them: benchtui runs recover;"
-            " to remove them: benchtui hosts sweep"
-        )
-        session.say("info", text)
+        session.say("info", clause("leftovers", runs=runs))
 
 
 async def _check_host(ctx: RunContext, session: HostSession) -> HostFindings:
@@ -407,7 +406,7 @@ async def _findings(ctx: RunContext, session: HostSession) -> HostFindings:
         session.facts["files"] = list[Any](table)
     written = {spec.path for task in tasks_of(ctx.plan, session.name) for spec in task.written}
     for path, facts in found.devices.items():
-        session.say("warning" if facts.unsure and path in written else "info", device_line(facts))
+        session.say("warning" if facts.unsure and path in written else "info", all_of(facts))
     session.journal.append(HostFactsCollected(t=0.0, host=session.name, facts=session.facts))
     if clock is not None:
         session.journal.append(clock_event(session, clock))

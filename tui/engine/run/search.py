@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from tui import workloads
 from tui.capacity.answer import answer
 from tui.capacity.next_point import has_rate, next_offer, unbounded, why_over
 from tui.capacity.points import PointData, clearly_over, judge
@@ -87,7 +86,7 @@ def _offered(ctx: RunContext, slot: Step, offer: Offer) -> Step:
         )
         raise RunRefused(EXIT_PARTIAL, why) from None
     for caveat in paced.caveats:
-        ctx.say("info", workloads.caveat_text(by_generator(slot.tool, caveat)))
+        ctx.say("info", by_generator(slot.tool, caveat))
     return ctx.offer(PointOffered(t=0.0, step=slot.index, offer=offer, planned=paced.step))
 
 

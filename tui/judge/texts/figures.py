@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from tui import workloads
 from tui.metrics import units
-from tui.text.form import Text, formed, where
+from tui.text.form import Text, formed, of_generator, where
 
 
 def order(at: Sequence[str], kind: str, lower: tuple[str, float], upper: tuple[str, float]) -> str:
@@ -114,7 +114,7 @@ FIGURES: dict[str, dict[str, Text]] = {
         "equal": "mean, deviation and maximum latency are equal to the last digit",
         "factor": "mean, deviation and maximum latency are all {factor:.6g} times as large",
     },
-    "rank-shift": {"by-generator": workloads.text_of, "shift": "{quote}"},
+    "rank-shift": {"by-generator": of_generator, "shift": "{quote}"},
     "iterations": {
         "apart": "{operation}: {how}",
         "same": (
@@ -174,7 +174,6 @@ def contradiction(
     return f"{where(**place)}: {formed(text, figures, names)}"
 
 
-GENERATOR: dict[str, Text] = {"by-generator": workloads.text_of}
 OWN_FIGURES: dict[str, dict[str, Text]] = {
     "own-figures": {"contradiction": contradiction, "earlier": "{host}: {quote}"},
 }

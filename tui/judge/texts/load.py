@@ -6,8 +6,7 @@ import errno
 import os
 from collections.abc import Sequence
 
-from tui import workloads
-from tui.text.form import Text
+from tui.text.form import Text, of_generator
 from tui.text.names import names_of
 
 
@@ -28,7 +27,7 @@ LOAD: dict[str, dict[str, Text]] = {
     },
     "depth": {
         "in-vain": "{quote}",
-        "by-generator": workloads.text_of,
+        "by-generator": of_generator,
         "swept": "{quote}; points that differ only in {axes:all} are the same load",
     },
     "offered-rate": {
