@@ -38,7 +38,7 @@ from tui.text.plan_texts import PLAN
 from tui.text.run_texts import RUN
 from tui.text.search_texts import SEARCH
 from tui.view.objections import reason_code
-from tui.workloads.elbencho import texts as elbencho
+from tui.workloads.elbencho import workload as elbencho
 from tui.workloads.fio import texts as fio
 
 JUDGE = Path(wording.__file__).parent

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tui.workloads.fio.command_line import command_options
-from tui.workloads.fio.load_options import load_options
+from tui.workloads.fio.load_options import command_options, load_options
 from tui.workloads.fio.options import JobOptions
 
 

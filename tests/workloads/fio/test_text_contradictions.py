@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tui.workloads.fio.distributions import span
 from tui.workloads.fio.outputs import import_output
-from tui.workloads.fio.printed_numbers import span
 
 DATA = Path(__file__).parents[2] / "data" / "fio"
 REPORTS = sorted(

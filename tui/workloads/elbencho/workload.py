@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tui.workloads.elbencho.body import Elbencho
     from tui.workloads.elbencho.reader import ElbenchoReader
 
+
 SOURCE = (
     "install a static build from github.com/breuner/elbencho/releases (x86_64, ARM64);"
     " distributions do not package it"
@@ -43,6 +44,20 @@ ADVICE = {
     "files-there": "elbencho/files-rm",
     "files-missing": "elbencho/files-write, or prepare: {layout: true} for a read",
 }
+
+CAVEATS: Mapping[str, Text] = {
+    "rate-set-by-search": "{option} is ignored: the search sets the offered load",
+    "length-set-by-search": "{name} is ignored: the search sets each point's length",
+    "highest-rate": (
+        "at most {most_iops:iops} IOPS can be offered on each host: elbencho restarts its rate"
+        " limit with each pass over the files, and a pass must take {pass_s} s or more"
+    ),
+    "bursts": (
+        "elbencho issues each second's I/Os in one burst, then sleeps: latencies are those"
+        " of bursts, not of evenly spaced I/Os"
+    ),
+}
+"""Texts of caveats on plans, by code."""
 
 
 class ElbenchoWorkload(Workload):
@@ -195,8 +210,6 @@ class ElbenchoWorkload(Workload):
 
     def texts(self) -> Mapping[str, Text]:
         """Return the texts of caveats on plans by code."""
-        from tui.workloads.elbencho.texts import CAVEATS
-
         return CAVEATS
 
     def contradiction_texts(self) -> Mapping[str, str]:

@@ -31,7 +31,7 @@ from tui.workloads.fio.asked import (
     verified,
     workers,
 )
-from tui.workloads.fio.distributions import Completions
+from tui.workloads.fio.distributions import Completions, Span
 from tui.workloads.fio.options import JobOptions
 from tui.workloads.fio.printed import (
     KIB,
@@ -48,11 +48,10 @@ from tui.workloads.fio.printed import (
     has,
     named,
     numjobs_of,
+    of_version,
 )
-from tui.workloads.fio.printed_numbers import Span
 from tui.workloads.fio.sample_contradictions import samples_of
 from tui.workloads.fio.snapshot import ALL_CLIENTS, NOT_A_NUMBER, LatencyKind
-from tui.workloads.fio.versions import of_version
 
 Host = tuple[str, int]
 OptionsOf = Callable[[str, int], Mapping[str, str]]

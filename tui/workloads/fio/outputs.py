@@ -16,9 +16,8 @@ from tui.model.event import Contradiction, HostResult
 from tui.model.plan import JobLoad
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import BesideLogs, ImportedOutput, KeptFile
-from tui.workloads.fio.command_line import command_options
 from tui.workloads.fio.contradictions import contradictions, printed, with_one_value
-from tui.workloads.fio.load_options import load_options
+from tui.workloads.fio.load_options import command_options, load_options
 from tui.workloads.fio.loads import job_loads, moved_bytes, waves
 from tui.workloads.fio.log_figures import compared
 from tui.workloads.fio.options import JobOptions

@@ -8,8 +8,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from tui.workloads.fio.distributions import LEVELS
-from tui.workloads.fio.printed_numbers import Span, span
+from tui.workloads.fio.distributions import LEVELS, Span, span
 
 VALUE = r"\s*([\d.]+[kMGT]?)\s*"
 RATE = re.compile(

@@ -11,8 +11,7 @@ from tui.model.event import Contradiction
 from tui.model.plain_data import percentile_name
 from tui.model.problem import Problem, UsageError
 from tui.workloads.fio import distributions
-from tui.workloads.fio.distributions import BUCKET, ENDS, LEVELS, Completions, Found
-from tui.workloads.fio.printed_numbers import Span, total
+from tui.workloads.fio.distributions import BUCKET, ENDS, LEVELS, Completions, Found, Span, total
 from tui.workloads.fio.snapshot import StatusDirection, StatusJob, StatusLatency
 from tui.workloads.fio.text_contradictions import copies, of_cpu
 from tui.workloads.reading import numbered

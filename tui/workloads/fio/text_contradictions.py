@@ -9,11 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tui.model.event import Contradiction
 from tui.workloads.fio import distributions
-from tui.workloads.fio.command_line import command_options
-from tui.workloads.fio.distributions import Completions, Found, Range
+from tui.workloads.fio.distributions import Completions, Found, Range, Span, total
+from tui.workloads.fio.load_options import command_options
 from tui.workloads.fio.printed import RAMPS, has
 from tui.workloads.fio.printed_figures import GroupLine, PrintedFigures, PrintedSamples, Rate
-from tui.workloads.fio.printed_numbers import Span, total
 from tui.workloads.fio.snapshot import (
     ALL_CLIENTS,
     LIBAIO,

@@ -13,10 +13,9 @@ from typing import NoReturn
 from tui.model.problem import Problem, UsageError
 from tui.model.quantities import parse_stamp
 from tui.workloads.fio import printed_figures
-from tui.workloads.fio.distributions import of_syncs
+from tui.workloads.fio.distributions import Span, of_syncs, value_of
 from tui.workloads.fio.loads import RATED
 from tui.workloads.fio.printed_figures import GroupLine, PrintedFigures
-from tui.workloads.fio.printed_numbers import Span, value_of
 from tui.workloads.fio.snapshot import ALL_CLIENTS, StatusDirection, StatusJob, StatusLatency, Syncs
 from tui.workloads.reading import clean, numbered
 

@@ -90,7 +90,7 @@ class FioOnHosts(FioImports):
 
     def changing_words(self, words: Sequence[str]) -> list[str]:
         """Return which words, added to fio's command line, change the load."""
-        from tui.workloads.fio.command_line import changing_words
+        from tui.workloads.fio.load_options import changing_words
 
         return changing_words(words)
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tui.workloads.command_line import UNITS, number, options
+from tui.workloads.mpi_kept import UNITS, number, options
 
 MIB = 1 << 20
 CLUSTERS = (4, 0)  # from here on "-wF" is two flags

@@ -12,14 +12,13 @@ from tui.model.event import MetadataResult
 from tui.model.problem import Problem, UsageError
 from tui.model.quantities import parse_stamp
 from tui.workloads.base import ImportedOutput
-from tui.workloads.command_line import load_options
 from tui.workloads.ior.contradictions import IorReport, contradictions
 from tui.workloads.ior.details import FAKED, IorFigures
 from tui.workloads.ior.output import MIB, AccessFigures, IorOutput
 from tui.workloads.ior.program import RULES
 from tui.workloads.messages import Explainer, explainer
 from tui.workloads.mpi import RANK_PREFIX
-from tui.workloads.mpi_kept import kept_result, with_results
+from tui.workloads.mpi_kept import kept_result, load_options, with_results
 from tui.workloads.reading import budget, clean, numbered, version_numbers
 
 NOT_OF_THE_LOAD = frozenset("hlOov")  # file, verbosity, form of the output

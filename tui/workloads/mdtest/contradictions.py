@@ -12,7 +12,6 @@ from math import sqrt
 from statistics import fmean
 
 from tui.model.event import ONE_RANK, Contradiction, OperationResult
-from tui.workloads.command_line import number
 from tui.workloads.mdtest.output import (
     HONEST_SUMMARY,
     MULTIPLIES_STRIDE,
@@ -20,7 +19,7 @@ from tui.workloads.mdtest.output import (
     RankFigures,
     at_least,
 )
-from tui.workloads.mpi_kept import clock_contradictions
+from tui.workloads.mpi_kept import clock_contradictions, number
 from tui.workloads.reading import version_numbers
 
 TEXTS = {

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from tui.model.event import ALL_OVER, ONE_RANK, MetadataIteration, MetadataPhase, OperationResult
 from tui.model.plan import MpiLaunch
-from tui.workloads import command_line
+from tui.workloads import mpi_kept
 from tui.workloads.reading import finite_number, version_numbers
 
 OLD_NAME = "1.9.3"  # 3.2.x prints it too
@@ -306,7 +306,7 @@ def option_words(options: Sequence[str]) -> list[str]:
 
 def item_phases(options: Sequence[str]) -> tuple[str, ...]:
     """Return the command's phases on files, in order."""
-    return chosen_phases(command_line.options(option_words(options), VALUED))
+    return chosen_phases(mpi_kept.options(option_words(options), VALUED))
 
 
 def chosen_phases(given: Mapping[str, str]) -> tuple[str, ...]:
@@ -317,7 +317,7 @@ def chosen_phases(given: Mapping[str, str]) -> tuple[str, ...]:
 
 def bytes_per_file(options: Sequence[str]) -> int:
     """Return the number of bytes written to each file (-w), 0 by default."""
-    return command_line.number(command_line.options(option_words(options), VALUED), "w") or 0
+    return mpi_kept.number(mpi_kept.options(option_words(options), VALUED), "w") or 0
 
 
 def inodes_needed(launch: MpiLaunch, hosts: int) -> int:

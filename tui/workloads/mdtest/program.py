@@ -1,26 +1,33 @@
-"""mdtest as an MPI program: arguments, trial launch, rank shift (-N)."""
+"""mdtest as an MPI program: plan, arguments, trial launch, rank shift (-N)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
 from tui.metrics import units
 from tui.model.event import MetadataResult
 from tui.model.operands import Clause, clause
+from tui.model.plan import MpiLaunch
+from tui.model.profile import expand
 from tui.text.form import Text, worded_from
 from tui.workloads.base import OperationFinding
+from tui.workloads.mdtest.body import Mdtest
 from tui.workloads.mdtest.output import (
     HONEST_SUMMARY,
     MULTIPLIES_STRIDE,
     arguments,
     at_least,
+    bytes_per_file,
     inodes_needed,
+    item_phases,
     trial_options,
 )
 from tui.workloads.mdtest.reader import MdtestReader
 from tui.workloads.mpi import StepProgram, Tried
+from tui.workloads.mpi_plan import COUNTS, MpiPlan, launch_of, launch_problems, refuse, texts_of
 
 NEXT_CLIENT = "next-client"
 PHASES_BACK = {"stat": 1, "read": 2, "remove": 3}  # how many shifts after the creation
@@ -234,3 +241,59 @@ class MdtestProgram(StepProgram):
             f" {result.version}"
         )
         return [("shift-unexpected", text)]
+
+
+KINDS = (("up to 3.2", "3.2"), ("3.3 and newer", "3.3"))
+
+
+def resolve(tag: str, spec: Mdtest, values: Mapping[str, str]) -> MpiLaunch:
+    """Return the launch with all parameters resolved.
+
+    Raises UsageError with all problems at once.
+    """
+    texts = texts_of(spec, ("items", "iterations", "stride"), values)
+    refuse(tag, "mdtest", _problems(texts))
+    options = tuple(expand(option, values) for option in spec.options)
+    stride, items = texts["stride"], int(texts["items"])
+    return launch_of(spec, texts, values, items=items, stride=stride, options=options)
+
+
+def _problems(texts: Mapping[str, str]) -> Iterator[str]:
+    yield from launch_problems("mdtest", texts, COUNTS | {"items": 10**9})
+    if texts["stride"] != NEXT_CLIENT and not re.fullmatch(r"\d{1,9}", texts["stride"]):
+        yield f"stride: '{texts['stride']}' is neither '{NEXT_CLIENT}' nor a whole number (-N)"
+
+
+def _arguments(launch: MpiLaunch, directory: str) -> list[str]:
+    stride = launch.stride if launch.stride != NEXT_CLIENT else "NEXT-CLIENT"
+    return arguments(launch, stride, directory)
+
+
+def _work(launch: MpiLaunch, hosts: int) -> Iterator[str]:
+    ranks = launch.ranks(hosts)
+    yield (
+        f"files={ranks} ranks x {launch.items} = {ranks * launch.items} in each of"
+        f" {launch.iterations} iterations"
+    )
+    yield f"inodes={inodes_needed(launch, hosts)} at once"
+
+
+def _notes(launch: MpiLaunch, hosts: int) -> Iterator[str]:
+    """Yield the effect of -N by version; the preflight finds the version on the hosts."""
+    placement = Placement(hosts, launch.ranks_per_host)
+    yield "[rank shift]"
+    for label, version in KINDS:
+        shift = shift_of(stride_for(launch.stride, version, placement), version, placement)
+        yield f"mdtest {label}=-N {shift.stride}: {shift.text()}"
+        if warning := shift_warning(shift):
+            yield f"; {warning}"
+
+
+PLAN = MpiPlan(
+    resolve=resolve,
+    phases=lambda launch: item_phases(launch.options),
+    arguments=_arguments,
+    bytes_per_rank=lambda launch: launch.items * bytes_per_file(launch.options),
+    work=_work,
+    notes=_notes,
+)

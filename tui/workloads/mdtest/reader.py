@@ -11,7 +11,6 @@ from pathlib import PurePath
 
 from tui.model.event import MetadataResult
 from tui.workloads.base import ImportedOutput
-from tui.workloads.command_line import load_options, options
 from tui.workloads.mdtest.contradictions import MdtestReport, contradictions
 from tui.workloads.mdtest.output import (
     VALUED,
@@ -31,7 +30,7 @@ from tui.workloads.messages import (
     warnings,
 )
 from tui.workloads.mpi import RANK_PREFIX, RanksReader
-from tui.workloads.mpi_kept import kept_result, with_results
+from tui.workloads.mpi_kept import kept_result, load_options, options, with_results
 from tui.workloads.reading import clean, numbered
 
 _HARMLESS = silent(

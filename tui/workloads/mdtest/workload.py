@@ -36,7 +36,7 @@ class MdtestWorkload(MpiWorkload):
 
     def plan(self) -> MpiPlan:
         """Return how mdtest is planned."""
-        from tui.workloads.mdtest.plan import PLAN
+        from tui.workloads.mdtest.program import PLAN
 
         return PLAN
 
