@@ -309,7 +309,7 @@ def test_a_number_of_hosts_that_leaves_one_without_a_share_is_no_point(tmp_path:
 
 
 def test_a_sweep_over_hosts_without_any_point_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no point left"):
+    with pytest.raises(UsageError, match="nothing to measure"):
         plan(
             tmp_path,
             f"sweep: {{hosts: [2]}}\n{USED}",

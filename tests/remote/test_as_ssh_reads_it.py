@@ -160,6 +160,24 @@ def test_a_hundred_configurations_mean_what_they_mean_to_ssh(
     assert len(FILES) >= 100 and wrong == []
 
 
+@pytest.mark.parametrize(
+    ("jump", "host"),
+    [
+        ("gate", "gate"),
+        ("u@gate:2200", "gate"),
+        ("ssh://gate:2200", "gate"),
+        ("a,u@[fe80::1]:2200", "fe80::1"),
+        ("none", ""),
+    ],
+)
+def test_the_last_bastion_is_a_host_without_user_and_port(
+    tmp_path: Path, jump: str, host: str
+) -> None:
+    path = tmp_path / "config"
+    path.write_text(f"ProxyJump {jump}\n")
+    assert as_benchtui(path, "h").last_jump == host
+
+
 def test_every_option_that_ssh_prints_is_in_the_table(tmp_path: Path) -> None:
     path = tmp_path / "config"
     path.write_text("ProxyJump b\nIdentityAgent a\nControlPath c\nLocalForward 1 b:2\nSendEnv A\n")

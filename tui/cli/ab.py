@@ -245,7 +245,9 @@ def time_text(experiment: AbTest) -> str:
             f"--within {within}: too short for the minimum of {runs} with {each} of load each"
         )
     if experiment.fits < max(needed, 2):
-        return f"the time limit is short for {f'the minimum of {runs}' if needed else 'more runs'}"
+        if not needed:
+            return "the time limit is too short for another pair of runs"
+        return f"the time limit is tight for the minimum of {runs}"
     return f"up to {experiment.fits}{more} runs fit in the time limit, in ABBA order"
 
 

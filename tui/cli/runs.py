@@ -313,7 +313,9 @@ SIGNER_HELP = "accept only signatures by this public key, or by the keys in an a
 def add_proofs(actions: Actions) -> None:
     """Add the actions verify, pack and unpack."""
     verify = actions.add_parser(
-        "verify", help="recompute every figure from the raw output and check the checksums"
+        "verify",
+        help="recompute the load's figures from the raw output, rebuild run.json from the journal,"
+        " and check the checksums",
     )
     verify.add_argument("runs", metavar="RUN", nargs="+", help=f"{RUN_HELP}; or a packed run")
     verify.add_argument(

@@ -60,8 +60,8 @@ DATA, OTHERS, LEAST_BLOCKS = 0.8, 0.5, 4
         f"of {LEAST_BLOCKS} or more sampled blocks, at least half are not zeros (of writes: where"
         f" file extents show that they were written), {units.share(OTHERS)} of the others differ,"
         f" and gzip leaves at least {units.share(DATA)} of each; a note if fewer than"
-        f" {units.share(OTHERS)} of the 16-byte pieces differ, in 1 MiB in a row or in all sampled"
-        " blocks; reducible-data covers what the job declares reducible"
+        f" {units.share(OTHERS)} of the 16-byte pieces in 1 MiB of contiguous data, or in all"
+        " sampled blocks, are distinct; reducible-data covers what the job declares reducible"
     ),
     advice=(
         "Lay the files out with the load generator's random data (prepare: layout), or write"

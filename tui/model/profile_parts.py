@@ -144,8 +144,9 @@ def host_counts(sweep: SweepSpec, chosen: int) -> list[int]:
 
 
 def with_values(sweep: SweepSpec | None, wanted: Mapping[str, Sequence[str]]) -> SweepSpec | None:
-    """Return the profile's sweep with these values added or replaced; None without a sweep and
-    values.
+    """Return the profile's sweep with these values added or replaced.
+
+    None if the profile has no sweep and no values are given.
     """
     if not wanted:
         return sweep

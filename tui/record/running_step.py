@@ -337,7 +337,8 @@ class RunningStep:
     def record(self, state: RunState) -> Sliced[StepRecord]:
         """Build the record so far.
 
-        Its `runtime_s` is the planned time up to now, not in total.
+        Its `runtime_s` is the time measured so far, not the planned total; None if the step is
+        bounded by size.
         """
         seen = state.at_step(self.step.index)
         measurement = seen.measurement

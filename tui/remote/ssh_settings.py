@@ -321,8 +321,11 @@ class SshSettings:
     @property
     def last_jump(self) -> str:
         """Host of the last bastion in ProxyJump."""
-        jump = self.text("proxyjump").rpartition(",")[2].strip()
-        return "" if jump.lower() == "none" else jump.rpartition("@")[2].partition(":")[0]
+        jump = self.text("proxyjump").rpartition(",")[2].strip().removeprefix("ssh://")
+        if jump.lower() == "none":
+            return ""
+        host = jump.rpartition("@")[2]
+        return host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
 
     def expand_user(self) -> None:
         """Replace the tokens in User, which tokens of other options may refer to.

@@ -60,7 +60,7 @@ COMPARISON: dict[str, Text] = {
     # searches
     "search-noise-unknown": "within-search only; the noise between searches is unknown",
     "no-common-host-count": "no host count measured by all searches",
-    "no-figure": "no search of {side} found a {figure}",
+    "no-figure": "no {figure} in any search of {side}",
     "never-met": never_met,
     "different-kinds": "different kinds of search: {a} and {b}",
     "different-limits": different_limits,

@@ -1,4 +1,4 @@
-"""Texts of what is worth knowing before a run, by code: caveats of its plan."""
+"""Texts of a plan's caveats, by code."""
 
 from __future__ import annotations
 

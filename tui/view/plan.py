@@ -146,7 +146,7 @@ def search_texts(plan: Plan) -> list[tuple[str, str]]:
     count, most = points_planned(search), " at most" if search.kind == "capacity" else ""
     found = [("searches", wanted + tail), ("measures", f"{count} points{most}, {each}{within}")]
     if search.hold_s:
-        again = f"retried at a lower load if it fails, at most {HOLDS} times"
+        again = f"if it fails, tried again at a lower load; at most {HOLDS} attempts"
         found.append(("holds", f"the capacity for {units.span(search.hold_s)}; {again}"))
     names = [job.name for job in plan.slots[0].jobs]
     if len(names) > 1 and search.kind != "scaling":
@@ -248,9 +248,7 @@ def _fill_text(step: Step) -> str:
     """Return what a fill writes: number of passes, bytes on each host and in total."""
     times = step.precondition.times if step.precondition is not None else 1
     if objects := [each for task in step.tasks for each in task.objects]:
-        return (
-            f"{step.profile or step.name}: writes its {count_text(objects)} before the measurement"
-        )
+        return f"{step.profile or step.name}: before the measurement, writes {count_text(objects)}"
     sizes = [task.writes_bytes for task in step.tasks]
     known = [size for size in sizes if size is not None]
     files = {spec.path for task in step.tasks for spec in task.files}

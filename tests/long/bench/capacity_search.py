@@ -183,7 +183,7 @@ def main() -> int:
     """
     trials, many, first = wanted("TRIALS", 20), wanted("COVERAGE", 200), wanted("SEED", 0)
     note = (
-        f"{trials} searches of each system, seeds from {first} on, {MOST_POINTS} points at most;"
+        f"{trials} searches of each system, seeds {first} to {first + trials - 1}, {MOST_POINTS} points at most;"
         " time is simulated."
     )
     rows: list[Row] = []

@@ -153,7 +153,7 @@ def goals(outcome: Outcome, doctored: Sequence[JudgedCase]) -> list[Row]:
             "reached": share_text(sum(named), len(named)),
         },
         {
-            "goal": "the same, with those within the checks' tolerances, by any check",
+            "goal": "the same, including lies within the checks' tolerances, named by any check",
             "runs": len(staged) + len(doctored),
             "reached": share_text(
                 sum(staged) + sum(each.named or bool(each.said) for each in doctored),

@@ -249,7 +249,7 @@ class CopyDialog(Dialog[str | None]):
         with Vertical(classes="dialog") as dialog:
             dialog.styles.width, dialog.styles.max_width = WIDEST, "96%"
             dialog.border_title = Content(f"Copy of {self.whose}")
-            dialog.border_subtitle = "a key, or Enter   Esc cancel"
+            dialog.border_subtitle = "Enter or its key copies   Esc cancel"
             chosen = PickList(columns, lambda each: each.key, id="copies")
             chosen.styles.height = len(self.copies) + 1
             yield chosen

@@ -105,7 +105,7 @@ OF_A_TARGET = ("profile", "job", "target", "hosts", "after")
 
 
 def draft_lines(plan: Plan, width: int) -> list[Line]:
-    """Return what is known of a plan before its target: load, steps, commands."""
+    """Return a plan without a target as lines: load, steps, commands, job file."""
     labels = [each for each in summary(plan, width - INDENT) if each[0] not in OF_A_TARGET]
     facts = fact_lines(labels, width)
     jobs = [line for line in job_files(plan)[1:] if not line.plain.endswith("=/")]

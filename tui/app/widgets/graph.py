@@ -39,9 +39,10 @@ FULL = 8
 
 
 def nice_ceiling(value: float, base: int = 1000) -> float:
-    """Return the smallest round number that is not below `value`, as the top of a scale.
+    """Return the smallest round number of at least `value`, as the top of a scale.
 
-    `base`: factor between units, such as 1024 for bytes.
+    It may be below `value` by 0.1 %; 1 for 0 or less. `base`: factor between units, such as 1024
+    for bytes.
     """
     if value <= 0:
         return 1.0

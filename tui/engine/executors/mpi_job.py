@@ -310,7 +310,10 @@ class MpiJob:
         return outcome_of(followers[self.head])
 
     def adopt(self, head: HeadRun, proxies: dict[str, TaskRun]) -> None:
-        """Continue with commands started by another engine, whose streams are open again."""
+        """Continue with commands started by another engine.
+
+        The streams of `proxies` are open again; the head is lost if its stream is not.
+        """
         self._head, self.proxies = head, proxies
         head.following = asyncio.create_task(
             head.follow(self.state) if head.streaming else _lost(head)

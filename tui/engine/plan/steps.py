@@ -145,7 +145,11 @@ def build_steps(
     _check_objects(steps)
     if not steps:
         tag = loaded.profile.profile
-        raise UsageError(f"{tag}: no point left: at every host count, some host gets no share")
+        raise UsageError(
+            f"{tag}: nothing to measure: a parameter that is divided among the hosts"
+            f" ({', '.join(_spread(loaded.profile))}) is smaller than every number of hosts; raise"
+            " it or use fewer hosts"
+        )
     return [
         replace(step, index=index, pause_s=step.pause_s if index else 0.0)
         for index, step in enumerate(steps)
@@ -372,7 +376,12 @@ def _steps_of(planned: PlannedProfile, hosts: Sequence[HostAddress]) -> Iterator
 
 def _some_idle(profile: Profile, params: Params, count: int) -> bool:
     """Return whether a total spread over this many hosts leaves some without a share."""
-    return any(int(params[name]) < count for name, param in profile.params.items() if param.spread)
+    return any(int(params[name]) < count for name in _spread(profile))
+
+
+def _spread(profile: Profile) -> list[str]:
+    """Return the parameters whose value is divided among the hosts."""
+    return [name for name, param in profile.params.items() if param.spread]
 
 
 def _at_point(planned: PlannedProfile, values: Mapping[str, Scalar]) -> Params:

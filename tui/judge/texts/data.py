@@ -100,8 +100,8 @@ DATA: dict[str, dict[str, Text]] = {
     "content": {
         "reducible": "the data {kind} is reducible: {hosts:merged}",
         "similar": "blocks of the data {kind} resemble each other: {hosts:merged}",
-        "row": "{share:share} of the 16-byte pieces of 1 MiB in a row differ",
-        "apart": "{share:share} of the 16-byte pieces of {blocks} blocks differ",
+        "row": "only {share:share} of the 16-byte pieces in 1 MiB of contiguous data are distinct",
+        "apart": "only {share:share} of the 16-byte pieces in {blocks} sampled blocks are distinct",
         "zeros": "{zeros} of {blocks} blocks are zeros",
         "alike": "{blocks} blocks have {distinct} different contents",
         "gzip": "gzip leaves {left:share} of a block",

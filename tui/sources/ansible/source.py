@@ -110,8 +110,7 @@ class AnsibleSource(HostSource):
         """Return the path of ansible-inventory, or that only the built-in reader is available."""
         return (
             program(TOOL, context)
-            or "ansible-inventory is not installed: no support for inventory plugins, templates and"
-            " vaults"
+            or "ansible-inventory is not installed: no support for inventory plugins and vaults"
         )
 
     def _parted(self, text: str, context: SourceContext) -> tuple[Path, str]:
@@ -278,7 +277,7 @@ def _first_of(variables: Mapping[str, Any], names: Iterable[str]) -> Any:
 def _checked(host: str, key: str, value: Any) -> Any:
     if isinstance(value, str) and "{{" in value:
         raise UsageError(
-            f"host '{host}': {key} is a template, {value[:60]}: needs ansible-inventory"
+            f"host '{host}': {key} is a template, {value[:60]}: only a playbook can evaluate it"
         )
     if key == "port":
         text = str(value)

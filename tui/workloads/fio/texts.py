@@ -1,4 +1,4 @@
-"""How contradictions in fio's output, and caveats on plans, are worded, by code."""
+"""Texts of contradictions in fio's output and of caveats on plans, by code."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from tui.text.form import Text
 
 CAVEATS: Mapping[str, Text] = {
     "depth-in-vain": "iodepth has no effect with {engine}: it is synchronous",
-    "rate-set-by-search": (
-        "job {job}: {options:all} is ignored: the search sets the offered load"
-    ),
+    "rate-set-by-search": ("job {job}: {options:all} is ignored: the search sets the offered load"),
     "length-set-by-search": "{name} is ignored: the search sets the length of each point",
     "fewer-workers": "job {job}: uses {workers} of {of} workers at this low rate",
     "above-share": (
