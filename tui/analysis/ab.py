@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct, field
 
 from tui.analysis.measured import Floor
-from tui.analysis.stats import ALPHA, t_quantile
+from tui.analysis.stats import ALPHA, t_reach
 from tui.analysis.verdicts import stays_within
 from tui.journal.rundir import write_atomic
 from tui.model.bounded import MOST_SMALL_BYTES, NO_JSON, read_file
@@ -154,8 +154,8 @@ def look(
     alpha = max(spent(runs / needed) - before, 0.0)
     error = sqrt(squares / degrees * (1 / len(a) + 1 / len(b)))
     shift = fmean(logs[1]) - fmean(logs[0])
-    reach = min(t_quantile(degrees, 1 - alpha / 2) * error, FAR) if alpha > 0 else FAR
-    detectable = exp(min(reach + t_quantile(degrees, POWER) * error, FAR)) - 1
+    reach = min(t_reach(degrees, alpha / 2) * error, FAR) if alpha > 0 else FAR
+    detectable = exp(min(reach + t_reach(degrees, 1 - POWER) * error, FAR)) - 1
     low, high, most = exp(shift - reach), exp(shift + reach), min(room, needed)
     answer = _answer(low, high, detect)
     return InterimLook(runs, exp(shift), low, high, alpha, detectable, answer, most, before + alpha)

@@ -11,7 +11,7 @@ from statistics import fmean, median, stdev
 import msgspec
 from msgspec import Struct, field
 
-from tui.analysis.stats import t_quantile
+from tui.analysis.stats import t_reach
 from tui.analysis.verdicts import THRESHOLD
 from tui.journal.rundir import write_atomic
 from tui.metrics import figures
@@ -207,7 +207,7 @@ class Floor(Struct, frozen=True):
 
         Larger by this much, or smaller; never less than THRESHOLD.
         """
-        reach = t_quantile(self.n - 1, 1 - level / 2) * sqrt(2) * self.cov
+        reach = t_reach(self.n - 1, level / 2) * sqrt(2) * self.cov
         return max(THRESHOLD, exp(min(reach, FAR)) - 1)
 
 

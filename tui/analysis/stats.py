@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from math import comb, exp, log, log1p, sqrt
+from math import asinh, comb, exp, log, log1p, sinh, sqrt
 from operator import mul
 from statistics import NormalDist, fmean, median, pvariance
 from typing import Literal
@@ -235,7 +235,7 @@ def of_spreads(
         return Effect(b / a, b / a, b / a, 1.0 if a == b else 0.0, method)
     parts = (variances[0] ** 2 / spread_a.degrees, variances[1] ** 2 / spread_b.degrees)
     degrees = sum(variances) ** 2 / sum(parts)
-    reach = t_quantile(degrees, 1 - ALPHA / 2) * error
+    reach = t_reach(degrees, ALPHA / 2) * error
     shift = log(b / a)
     p = 2 * t_beyond(degrees, abs(shift) / error)
     return Effect(b / a, exp(shift - reach), exp(shift + reach), p, method)
@@ -250,7 +250,7 @@ def with_noise(effect: Effect, deviation: float, runs: int) -> Effect:
     """
     error, degrees = sqrt(2) * deviation, runs - 1
     shift = log(effect.ratio)
-    reach = t_quantile(degrees, 1 - ALPHA / 2) * error
+    reach = t_reach(degrees, ALPHA / 2) * error
     p = 2 * t_beyond(degrees, abs(shift) / error) if error else float(shift == 0)
     low, high = exp(shift - reach), exp(shift + reach)
     if effect.low is not None and effect.high is not None and effect.p is not None:
@@ -282,7 +282,7 @@ def percentile_interval(
     quantile = (
         NORMAL.inv_cdf(1 - ALPHA / 2)
         if beyond is None
-        else t_quantile(beyond.degrees, 1 - ALPHA / 2)
+        else t_reach(beyond.degrees, ALPHA / 2)
     )
     reach = quantile * sqrt(max(drawn, alike))
     low, high = (_at_rank(idx, counts, total * share + side * reach) for side in (-1, 1))
@@ -347,18 +347,22 @@ def t_beyond(degrees: float, t: float) -> float:
 
 
 @lru_cache(maxsize=1024)
-def t_quantile(degrees: float, share: float) -> float:
-    """Return the quantile of Student's t for a probability from 0.5 to below 1."""
+def t_reach(degrees: float, beyond: float) -> float:
+    """Return the value that Student's t exceeds with probability `beyond`, 1e-100 to 0.5.
+
+    Of the tail, because a small one is lost in a float close to 1.
+    """
     import mpmath
 
-    beyond = 1 - share
     if beyond >= 0.5:
         return 0.0
-    z = NormalDist().inv_cdf(share)
+    z = -NORMAL.inv_cdf(beyond)
     # Cornish-Fisher, first term: close enough as a start
-    begin = z + (z**3 + z) / (4 * degrees)
+    begin = asinh(z + (z**3 + z) / (4 * degrees))
 
-    def wrong(t: mpmath.mpf) -> mpmath.mpf:
-        return mpmath.log(t_beyond(degrees, abs(float(t))) / beyond)
+    def wrong(at: mpmath.mpf) -> mpmath.mpf:
+        return mpmath.log(t_beyond(degrees, abs(sinh(at))) / beyond)
 
-    return abs(float(mpmath.findroot(wrong, (begin, begin * 1.01), tol=1e-20, verify=False)))
+    # asinh(t): the tail's logarithm is close to a line in t near 0, and in log(t) far out
+    found = mpmath.findroot(wrong, (begin, begin * 1.01), tol=1e-20, verify=False)
+    return abs(sinh(found))
