@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.samples.records import (
     IOPS,
@@ -13,6 +15,7 @@ from tests.samples.records import (
     latency_of,
     metadata_run,
     quiet,
+    repeated,
     run,
     runs_of,
     step,
@@ -530,3 +533,30 @@ def test_operations_on_directories_are_judged_by_their_own_criteria() -> None:
         ("dir-create < 10k", "broken"),
         ("create < 10k", "kept"),
     ]
+
+
+rates = st.lists(st.lists(st.floats(900, 1100), min_size=1, max_size=5), min_size=1, max_size=6)
+
+
+@settings(max_examples=40)
+@given(rates, rates, st.integers(-15, 15))
+def test_a_threshold_in_per_cent_judges_the_change_that_is_shown(
+    a: list[list[float]], b: list[list[float]], percent: int
+) -> None:
+    sides = [[repeated(values, f"{name}{at}") for at, values in enumerate(side)]
+             for name, side in (("a", a), ("b", b))]  # fmt: skip
+    found = compare(*sides)
+    (shown,) = [each.change for each in found.changes if each.headline]
+    (judged,) = judge(*sides, [parse_criterion(f"iops < {percent}%")])
+    assert shown is not None and judged.measured == f"{shown * 100:+.1f} %"
+    assert (judged.outcome == "broken") == (shown < percent / 100)
+
+
+@pytest.mark.parametrize(("values", "outcome"), [([0.0], "broken"), ([0.0, 990.0], "not measured")])
+def test_a_side_without_ios_breaks_a_threshold_only_if_it_never_had_any(
+    values: list[float], outcome: str
+) -> None:
+    sides = [run(step(1000.0), run_id="a")], [run(step(each), run_id=f"b{each}") for each in values]
+    (judged,) = judge(*sides, [parse_criterion("iops < -5%")])
+    (shown,) = [each.change for each in compare(*sides).changes if each.headline]
+    assert judged.outcome == outcome and (shown is None) == (outcome == "not measured")

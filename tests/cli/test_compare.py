@@ -177,6 +177,9 @@ def test_several_are_each_held_against_the_first(
         out.startswith("No difference detected: ")
         and out.count("\nB is worse: 20 % fewer read IOPS than A") == 1
     )
+    assert "2 sides" in (last := out.rpartition("\n\n")[2]) and "10 %" in last
+    main(["compare", SAME, FOREIGN, SLOWER])
+    assert "sides" not in capsys.readouterr().out, "only one was tested"
 
 
 @pytest.mark.parametrize(("words", "code"), [

@@ -16,7 +16,7 @@ from tui.view.report.history import history_blocks
 from tui.view.report.vega import svg_of
 from tui.view.report.write import source_at, with_histories
 
-FACTORS = (1.0, 1.01, 0.99, 1.0, 0.9, 0.91, 0.89, 0.9)
+FACTORS = (1.0, 1.01, 0.99, 1.001, 0.9, 0.91, 0.89, 0.901)
 NAMES = [f"2026010{day}T000000Z-test-p-000{day}" for day in range(1, 9)]
 
 
@@ -81,6 +81,18 @@ def test_noise_names_what_differs_among_the_runs(
     warned = capsys.readouterr().err
     assert "version of fio (3.33 / 3.36)" in warned
     assert "within one run" not in warned
+
+
+def test_noise_of_one_measurement_under_two_names_is_refused(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in NAMES[:2]:
+        keep(home / "runs", run(step(IOPS), run_id=name))
+    keep(home / "runs", run(step(IOPS * 1.01), run_id=NAMES[2]))
+    assert main(["noise", NAMES[0], NAMES[2]]) == 0
+    assert main(["noise", "--dry-run", NAMES[0], NAMES[2], NAMES[1]]) == 3
+    said = capsys.readouterr().err
+    assert all(name in said for name in NAMES[:2]) and NAMES[2] not in said.split("saved")[-1]
 
 
 @pytest.mark.parametrize("values", [[IOPS], [IOPS, IOPS * 1.01, IOPS * 0.99]])

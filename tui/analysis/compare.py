@@ -278,6 +278,11 @@ def _change(a: ComparedPoint, b: ComparedPoint, figure: Headline, floor: Floor |
     return replace(change, effect=stats.with_noise(effect, floor.cov, floor.n))
 
 
+def change_between(a: ComparedPoint, b: ComparedPoint, figure: Headline) -> float | None:
+    """Return B / A - 1 for a figure, as in every comparison; None if unknown."""
+    return _change(a, b, figure, None).change
+
+
 def _of_nothing(change: Change, measured: Sequence[Sequence[float]]) -> Change:
     """Return a change with its verdict if a figure is 0.
 

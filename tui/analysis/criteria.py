@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from tui.analysis.compare import Comparison
+from tui.analysis.compare import Comparison, change_between
 from tui.analysis.measured import ComparedPoint, points_of
 from tui.metrics import units
 from tui.metrics.registry import BOTH, METRICS, MIXED, meaning
@@ -129,7 +129,7 @@ def _judged(
 ) -> Iterator[JudgedCriterion]:
     """Yield the outcome for each figure of a point that the threshold names.
 
-    "Not measured" if too few samples are beyond a percentile.
+    "Not measured" if too few samples are beyond a percentile, or if the change is unknown.
     """
     for figure in _figures(criterion, b):
         value, before = _middle(b, figure), _middle(a, figure) if a is not None else None
@@ -147,8 +147,11 @@ def _judged(
             measured = METRICS[figure.metric].with_unit(few)
             yield JudgedCriterion(criterion.text, b.name, meaning(figure), measured, "not measured")
             continue
-        if criterion.relative and before:
-            change = value / before - 1
+        if criterion.relative and a is not None:
+            change = change_between(a, b, figure)
+            if change is None:
+                yield JudgedCriterion(criterion.text, b.name, meaning(figure), "", "not measured")
+                continue
             measured, broken = f"{change * 100:+.1f} %", criterion.broken_by(change)
         else:
             measured, broken = METRICS[figure.metric].with_unit(value), criterion.broken_by(value)
@@ -189,6 +192,8 @@ def _moving(step: StepRecord) -> list[str]:
 
 
 def _middle(point: ComparedPoint, figure: Headline) -> float | None:
-    values = [value for attempt in point.attempts if (value := attempt.value(figure)) is not None]
-    few = any(isinstance(value, units.Few) for value in values)
-    return None if not values else Few(median(values)) if few else median(values)
+    """Return a side's figure as in comparisons: the median of its runs' medians."""
+    runs = point.by_run(figure)
+    few = any(isinstance(value, units.Few) for run in runs for value in run)
+    value = median(map(median, runs)) if runs else None
+    return Few(value) if few and value is not None else value

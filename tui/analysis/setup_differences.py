@@ -15,10 +15,10 @@ from tui.analysis.published import (
     tool_versions,
     written,
 )
+from tui.analysis.same_measurement import copies_among
 from tui.analysis.setup import MEASUREMENT, PROFILE_TEXT, imported_parts
 from tui.metrics.facts import compare as compare_facts
 from tui.metrics.facts import leaf_text
-from tui.metrics.figures import latency_of
 from tui.model.load_keys import differing, load_keys
 from tui.model.operands import Clause, clause
 from tui.model.record import ProfileRecord, RunRecord
@@ -29,7 +29,6 @@ Attempts = Sequence[PointRepetition]
 NAMED = 4
 NOT_SET = "not set"
 LONGEST = 60  # of values; longer ones differ somewhere in the middle
-LEAST_IOS = 100  # with fewer, clocks that count microseconds may agree by chance
 WHOLE = ("complete", "imported")
 
 
@@ -351,16 +350,12 @@ def _of_copies(a: Side, b: Side) -> Iterator[SetupDifference]:
 
     On one side they repeat nothing, and block.
     """
-    seen: dict[tuple[object, ...], tuple[str, str]] = {}
-    for side, record in [*(("A", record) for record in a), *(("B", record) for record in b)]:
-        marks = set(_marks(record))
-        found = dict.fromkeys(seen[mark] for mark in marks if mark in seen)
-        for earlier_side, earlier in found:
-            if earlier != record.run_id:
-                other = record.run_id if side == earlier_side else f"{side} {record.run_id}"
-                told = clause("same-measurement", side=earlier_side, run_id=earlier, other_id=other)
-                yield SetupDifference(blocks=side == earlier_side, reason=told)
-        seen |= dict.fromkeys(marks - seen.keys(), (side, record.run_id))
+    runs = [*(("A", record) for record in a), *(("B", record) for record in b)]
+    for earlier, later in copies_among([record for _, record in runs]):
+        (side, record), (other_side, other) = runs[earlier], runs[later]
+        other_id = other.run_id if other_side == side else f"{other_side} {other.run_id}"
+        told = clause("same-measurement", side=side, run_id=record.run_id, other_id=other_id)
+        yield SetupDifference(blocks=other_side == side, reason=told)
 
 
 def _of_directions(a: Side, b: Side, across: Collection[str]) -> Iterator[SetupDifference]:
@@ -375,18 +370,6 @@ def _of_directions(a: Side, b: Side, across: Collection[str]) -> Iterator[SetupD
     if all(found) and found[0] != found[1]:
         a_text, b_text = (", ".join(sorted(each)) for each in found)
         yield SetupDifference("I/Os by direction", a_text, b_text, blocks=not across)
-
-
-def _marks(record: RunRecord) -> Iterator[tuple[object, ...]]:
-    """Yield what two measurements never share: rate, count, mean, deviation and maximum of a
-    latency.
-    """
-    for step in record.steps:
-        for name, total in step.results.aggregate.items():
-            latency = latency_of(total, name, record.latency_kind)
-            if latency is not None and latency.n >= LEAST_IOS and latency.stddev_ns:
-                spread = latency.mean_ns, latency.stddev_ns, latency.max_ns
-                yield name, total.iops, latency.n, *spread
 
 
 def _warnings(record: RunRecord) -> str:

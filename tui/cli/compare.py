@@ -118,14 +118,16 @@ def side_of(store: RunStore, text: str) -> list[RunRecord]:
 
 def show(found: Sequence[Judgement], *, every: bool, plot: bool) -> None:
     """Print comparisons, with charts if asked for."""
-    from tui.text.line import plain_lines
-    from tui.view.comparison import comparison_lines, judged_lines
+    from tui.text.line import LABEL, indented, plain_lines
+    from tui.view.comparison import comparison_lines, judged_lines, several_sides_text
 
     for at, (each, judged) in enumerate(found):
         lines = [*comparison_lines(each, text_width(), every=every), *judged_lines(judged)]
         print(("\n" if at else "") + "\n".join(plain_lines(lines)))
         if plot:
             show_charts(each)
+    if text := several_sides_text([each for each, _ in found]):
+        print("\n" + "\n".join(plain_lines(indented([(text, LABEL)], text_width() or 120, 0))))
 
 
 def show_charts(found: Comparison) -> None:

@@ -36,29 +36,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Measure the noise floor, save it and print it."""
-    from tui.analysis.measured import NoiseFloors, configuration, levels, measure
+    from tui.analysis.measured import NoiseFloors, levels, measure
     from tui.analysis.searches import measure_searches
-    from tui.analysis.setup import PROFILE_TEXT
-    from tui.analysis.setup_differences import NAMED, WHOLE, differences, keys_of
-    from tui.model.load_keys import differing
 
     records = side_of(run_store(), ",".join(args.runs))
     searches = all(record.search is not None for record in records)
-    for record in records[1:]:
-        found_apart = differences(records[:1], [record], searches=searches)
-        if obstacles := [each.text for each in found_apart if each.blocks]:
-            raise NotComparableError(f"runs differ: {'; '.join(obstacles)}")
-        keys = [keys_of(each.profile) for each in (records[0], record)]
-        if all(keys) and (paths_apart := differing(*keys)):
-            why = f"{record.run_id}: the profile differs from {records[0].run_id}"
-            named = ", ".join(each or PROFILE_TEXT for each in paths_apart[:NAMED])
-            raise NotComparableError(f"{why}: {named}")
-        if configuration(record).key != configuration(records[0]).key:
-            why = f"{record.run_id}: target, hosts or parameters differ from {records[0].run_id}"
-            raise NotComparableError(why)
-    if records[0].verdict == "invalid" or records[0].state not in WHOLE:
-        why = "invalid" if records[0].verdict == "invalid" else records[0].state
-        raise NotComparableError(f"{records[0].run_id} is {why} and cannot be used")
+    check_equal(records, searches=searches)
     found = measure_searches(records) if searches else measure(records)
     if not found.figures:
         raise UsageError(
@@ -78,6 +61,34 @@ def main(args: argparse.Namespace) -> int:
             say(line)
         say("not saved" if args.dry_run else f"saved in {paths().noise} for compare")
     return 0
+
+
+def check_equal(records: Sequence[RunRecord], *, searches: bool) -> None:
+    """Raise NotComparableError unless the runs are whole, equal, and measurements of their own."""
+    from tui.analysis.measured import configuration
+    from tui.analysis.same_measurement import copies_among
+    from tui.analysis.setup import PROFILE_TEXT
+    from tui.analysis.setup_differences import NAMED, WHOLE, differences, keys_of
+    from tui.model.load_keys import differing
+
+    for record in records[1:]:
+        found_apart = differences(records[:1], [record], searches=searches)
+        if obstacles := [each.text for each in found_apart if each.blocks]:
+            raise NotComparableError(f"runs differ: {'; '.join(obstacles)}")
+        keys = [keys_of(each.profile) for each in (records[0], record)]
+        if all(keys) and (paths_apart := differing(*keys)):
+            why = f"{record.run_id}: the profile differs from {records[0].run_id}"
+            named = ", ".join(each or PROFILE_TEXT for each in paths_apart[:NAMED])
+            raise NotComparableError(f"{why}: {named}")
+        if configuration(record).key != configuration(records[0]).key:
+            why = f"{record.run_id}: target, hosts or parameters differ from {records[0].run_id}"
+            raise NotComparableError(why)
+    if found_copies := copies_among(records):
+        one, other = (records[place].run_id for place in found_copies[0])
+        raise NotComparableError(f"{one} and {other} hold the same measurement")
+    if records[0].verdict == "invalid" or records[0].state not in WHOLE:
+        why = "invalid" if records[0].verdict == "invalid" else records[0].state
+        raise NotComparableError(f"{records[0].run_id} is {why} and cannot be used")
 
 
 def notes(records: Sequence[RunRecord], *, searches: bool) -> Iterator[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from tui.analysis.compare import Change, Comparison, PointChange, Word
 from tui.analysis.criteria import JudgedCriterion
 from tui.analysis.setup_differences import SetupDifference
+from tui.analysis.stats import ALPHA
 from tui.metrics import units
 from tui.metrics.registry import METRICS
 from tui.model.record import RunRecord
@@ -434,6 +435,26 @@ def judged_lines(judged: Sequence[JudgedCriterion]) -> list[Line]:
         "cannot be judged": WARN,
     }
     return [Line.of(("fails if  ", LABEL), (each.text, roles[each.outcome])) for each in judged]
+
+
+def several_sides_text(found: Sequence[Comparison]) -> str:
+    """Return that each side is tested against A by itself, and how errors add up; empty unless
+    several sides were tested.
+    """
+    tested = sum(
+        each.search.threshold is not None
+        if each.search is not None
+        else any(change.p_corrected is not None for change in each.changes)
+        for each in found
+        if not each.obstacles
+    )
+    if tested < 2:
+        return ""
+    error = units.share(min(tested * ALPHA, 1.0))
+    return (
+        f"each of the {tested} sides is compared with A by itself: if none differs, at least one is"
+        f" called better or worse by chance in up to {error} of such comparisons"
+    )
 
 
 def method_texts(found: Comparison) -> Iterator[str]:

@@ -1,0 +1,57 @@
+"""Find runs that hold the same measurement: one output imported twice, or a copied run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from tui.metrics.figures import latency_of
+from tui.model.record import RunRecord
+
+LEAST_IOS = 100  # with fewer, clocks that count microseconds may agree by chance
+
+
+def copies_among(records: Sequence[RunRecord]) -> list[tuple[int, int]]:
+    """Return the places of runs that hold the same measurement, the earlier one first.
+
+    Either a latency is the same in count, mean, deviation and maximum, or files with at least half
+    of the raw output of one of the two are the same byte for byte: some hosts' files may be in one
+    import only, and what programs print besides results, such as an empty stderr, is alike anyway.
+    """
+    by_mark: dict[tuple[object, ...], int] = {}
+    by_file: dict[str, int] = {}
+    found: list[tuple[int, int]] = []
+    outputs = [_output(record) for record in records]
+    for place, record in enumerate(records):
+        marks = set(_marks(record))
+        alike = {by_mark[mark] for mark in marks if mark in by_mark}
+        shared: Counter[int] = Counter()
+        for file, size in outputs[place].items():
+            if file in by_file:
+                shared[by_file[file]] += size
+        alike |= {
+            other
+            for other, size in shared.items()
+            if 2 * size >= min(sum(outputs[other].values()), sum(outputs[place].values())) > 0
+        }
+        found += [(other, place) for other in sorted(alike)]
+        by_mark = dict.fromkeys(marks, place) | by_mark
+        by_file = dict.fromkeys(outputs[place], place) | by_file
+    return found
+
+
+def _output(record: RunRecord) -> dict[str, int]:
+    """Return the bytes of each file of raw output, by checksum."""
+    return {each.sha256: each.bytes for each in record.provenance.artefacts}
+
+
+def _marks(record: RunRecord) -> Iterator[tuple[object, ...]]:
+    """Yield what two measurements never share: rate, count, mean, deviation and maximum of a
+    latency.
+    """
+    for step in record.steps:
+        for name, total in step.results.aggregate.items():
+            latency = latency_of(total, name, record.latency_kind)
+            if latency is not None and latency.n >= LEAST_IOS and latency.stddev_ns:
+                spread = latency.mean_ns, latency.stddev_ns, latency.max_ns
+                yield name, total.iops, latency.n, *spread
