@@ -543,11 +543,13 @@ rates = st.lists(st.lists(st.floats(900, 1100), min_size=1, max_size=5), min_siz
 def test_a_threshold_in_per_cent_judges_the_change_that_is_shown(
     a: list[list[float]], b: list[list[float]], percent: int
 ) -> None:
-    sides = [[repeated(values, f"{name}{at}") for at, values in enumerate(side)]
-             for name, side in (("a", a), ("b", b))]  # fmt: skip
-    found = compare(*sides)
+    ours, theirs = (
+        [repeated(values, f"{name}{at}") for at, values in enumerate(side)]
+        for name, side in (("a", a), ("b", b))
+    )
+    found = compare(ours, theirs)
     (shown,) = [each.change for each in found.changes if each.headline]
-    (judged,) = judge(*sides, [parse_criterion(f"iops < {percent}%")])
+    (judged,) = judge(ours, theirs, [parse_criterion(f"iops < {percent}%")])
     assert shown is not None and judged.measured == f"{shown * 100:+.1f} %"
     assert (judged.outcome == "broken") == (shown < percent / 100)
 
@@ -556,7 +558,7 @@ def test_a_threshold_in_per_cent_judges_the_change_that_is_shown(
 def test_a_side_without_ios_breaks_a_threshold_only_if_it_never_had_any(
     values: list[float], outcome: str
 ) -> None:
-    sides = [run(step(1000.0), run_id="a")], [run(step(each), run_id=f"b{each}") for each in values]
-    (judged,) = judge(*sides, [parse_criterion("iops < -5%")])
-    (shown,) = [each.change for each in compare(*sides).changes if each.headline]
+    a, b = [run(step(1000.0), run_id="a")], [run(step(each), run_id=f"b{each}") for each in values]
+    (judged,) = judge(a, b, [parse_criterion("iops < -5%")])
+    (shown,) = [each.change for each in compare(a, b).changes if each.headline]
     assert judged.outcome == outcome and (shown is None) == (outcome == "not measured")

@@ -276,13 +276,24 @@ def test_percentiles_are_made_again_from_the_histograms_of_the_hosts() -> None:
     assert against(wrong, "averaged").standing == "unknown"
 
 
-def test_what_a_person_attested_counts_as_it_was_answered() -> None:
-    for answer, standing in (("yes", "refuted"), ("no", "partly-stands"), ("unknown", "unknown")):
-        said = AttestationRecord(id="caches", question="Are caches off?", answer=answer)
-        run = record(
-            findings=[], checks=["no-flush", "flush-no-op"], checks_not_made={}, attested=[said]
-        )
-        assert against(run, "durable").standing == standing
+@pytest.mark.parametrize(("answers", "standing"), [
+    ({"cache-off": "yes"}, "refuted"), ({"cache-protected": "no"}, "partly-stands"),
+    ({"cache-off": "unknown"}, "unknown"),
+    ({"cache-off": "no", "cache-protected": "yes"}, "refuted"),
+    ({"quiet": "no"}, "refuted"), ({"quiet": "unknown", "cache-off": "yes"}, "refuted"),
+    ({"quiet": "yes", "cache-off": "no"}, "partly-stands"),
+])  # fmt: skip
+def test_only_conditions_about_caches_decide_whether_writes_are_durable(
+    answers: dict[str, str], standing: str
+) -> None:
+    said = [
+        AttestationRecord(id=name, question="Is it so?", answer=answer)  # type: ignore[arg-type]
+        for name, answer in answers.items()
+    ]
+    run = record(findings=[], checks=["no-flush", "flush-no-op"], checks_not_made={}, attested=said)
+    found = against(run, "durable")
+    assert found.standing == standing
+    assert not any("quiet" in each.text for each in found.evidence)
 
 
 @pytest.mark.parametrize(("method", "told"), [("exchange", True), ("samples", False)])

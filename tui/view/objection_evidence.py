@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from tui.judge.durability import DURABLE
 from tui.judge.severity import AT_CLIENT, Moot
 from tui.judge.wording import bottleneck_text, proof_text
 from tui.metrics import units
@@ -125,12 +126,22 @@ def layout(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvid
 
 
 def attested(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]:
-    """Yield the conditions that a person attested."""
+    """Yield the attested conditions under which writes survive a power cut.
+
+    One answered with yes is enough, as for the check; others are then facts.
+    """
     weights = {"yes": "refutes", "no": "partly", "unknown": "unknown"}
-    for each, text in zip(
-        sorted(record.attested, key=_by_answer), attest_texts(record), strict=True
-    ):
-        yield ObjectionEvidence(weights[each.answer], f"attested {text}", "attest")  # type: ignore[arg-type]
+    known = [
+        (each, text)
+        for each, text in zip(
+            sorted(record.attested, key=_by_answer), attest_texts(record), strict=True
+        )
+        if each.id in DURABLE
+    ]
+    enough = any(each.answer == "yes" for each, _ in known)
+    for each, text in known:
+        weight = "fact" if enough and each.answer != "yes" else weights[each.answer]
+        yield ObjectionEvidence(weight, f"attested {text}", "attest")  # type: ignore[arg-type]
 
 
 def _by_answer(each: object) -> int:
