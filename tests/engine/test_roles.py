@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tui.engine.inputs.profiles import Catalogue
 from tui.engine.plan.plan import Choices, build_plan
 from tui.engine.plan.reproduce import choices_again
-from tui.engine.preflight.missing_tools import without
+from tui.engine.preflight.host_check import without
 from tui.engine.preflight.rules import requirements_of
 from tui.engine.session.history import History, steps_beside
 from tui.judge.proof import chosen

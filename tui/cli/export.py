@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tui.cli.shared.common import RUN_HELP, add_json, report, run_store, say
+from tui.cli.shared.common import RUN_HELP, add_json, add_redaction, report, run_store, say
 from tui.model.exporter import installed, load
 from tui.model.problem import UsageError
 
@@ -32,16 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="follow a run until it ends; -o is a file, or an HTTP URL to push to",
     )
-    parser.add_argument(
-        "--redact", action="store_true", help="replace names, addresses and paths; remove notes"
-    )
-    parser.add_argument(
-        "--hide",
-        action="append",
-        default=[],
-        metavar="WORD",
-        help="another word to replace; implies --redact",
-    )
+    add_redaction(parser)
     add_json(parser)
     parser.add_argument(
         "--formats", action="store_true", help="list the formats and the tools that read them"

@@ -11,6 +11,7 @@ from tui.cli.shared.common import (
     ACROSS_HELP,
     SIDE_HELP,
     add_json,
+    add_redaction,
     paths,
     report,
     run_store,
@@ -45,16 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", choices=("html", "md"), help="format, if the extension of FILE does not give it"
     )
-    parser.add_argument(
-        "--redact", action="store_true", help="replace names, addresses and paths; remove notes"
-    )
-    parser.add_argument(
-        "--hide",
-        action="append",
-        default=[],
-        metavar="WORD",
-        help="another word to replace; implies --redact",
-    )
+    add_redaction(parser)
     parser.add_argument(
         "--trend",
         action=argparse.BooleanOptionalAction,

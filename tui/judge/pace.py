@@ -13,7 +13,7 @@ from tui.model.operands import Operands
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from tui.journal.pace import Late, Pace, Ticks
+    from tui.journal.step import Late, Pace, Ticks
 
 CLOCK, LEAST_TICKS, LEAST_S = 0.05, 8, 0.5  # of the time; samples; drift over all of them
 LINEAR = 10.0  # drift against distances from the line: at most 6 for one step, such as a late poll

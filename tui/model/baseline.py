@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -449,15 +450,11 @@ def _in_doubt(figure: PublishedFigure, units: Mapping[str, str]) -> PublishedFig
     other = units.get(printed_unit(figure.quantity)) if figure.metric == "bandwidth" else None
     if other is None:
         return figure
-    return PublishedFigure(
-        figure.of, figure.metric, or_in(figure.quantity, other), figure.statistic, figure.kind
-    )
+    return replace(figure, quantity=or_in(figure.quantity, other))
 
 
 def _sum_of(parts: list[Baseline]) -> Baseline:
     """Return the sum of several hosts' rates; latencies cannot be summed."""
-    from msgspec.structs import replace
-
     first = parts[0]
     figures = []
     for figure in first.figures:

@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING
 
+from msgspec.structs import asdict
+
 from tui import workloads
 from tui.journal.progress import MetadataView, rank
 from tui.metrics import figures, units
@@ -142,22 +144,8 @@ def _operation(result: OperationResult, step: Step) -> OperationRecord:
     from tui.model.step_record import OperationRecord
 
     rates = result.iterations
-    record = OperationRecord(
-        iterations=list(rates),
-        seconds=list(result.seconds),
-        bytes_per_op=result.bytes_per_op,
-        latency_s=list(result.latency_s),
-        rank_seconds=list(result.rank_seconds),
-        host_seconds=_by_host(result.rank_seconds, step),
-        printed=result.printed,
-    )
+    record = OperationRecord(**asdict(result), host_seconds=_by_host(result.rank_seconds, step))
     if result.mean is not None or not rates:
-        record.max, record.min, record.mean, record.stddev = (
-            result.max,
-            result.min,
-            result.mean,
-            result.stddev,
-        )
         return record
     record.max, record.min, record.mean = max(rates), min(rates), round(fmean(rates), 3)
     record.stddev = round(stdev(rates), 3) if len(rates) > 1 else None
@@ -431,14 +419,7 @@ def blank(headline: Headline) -> HeadlineRecord:
     """Return a headline without a figure."""
     from tui.model.record import HeadlineRecord
 
-    return HeadlineRecord.model_validate(
-        {
-            "metric": headline.metric,
-            "direction": headline.direction,
-            "percentile": headline.percentile,
-            "unit": METRICS[headline.metric].unit,
-        }
-    )
+    return HeadlineRecord(**asdict(headline), unit=METRICS[headline.metric].unit)
 
 
 def repetitions(steps: Sequence[StepRecord]) -> list[list[tuple[float, int]]]:

@@ -94,8 +94,8 @@ async def preview_plan(plan: Plan, paths: Paths, asker: Asker | None) -> tuple[P
 
     Returns what the plan would overwrite, and the plan without the steps that hosts cannot run.
     """
+    from tui.engine.preflight.host_check import find_missing_tools, has_several_tools, without
     from tui.engine.preflight.made_files import MADE_FILES, MadeFiles
-    from tui.engine.preflight.missing_tools import find_missing_tools, has_several_tools, without
     from tui.engine.preflight.preview import preview
     from tui.remote.fan_out import connections_of
 
@@ -145,7 +145,7 @@ def needs_preview(plan: Plan) -> bool:
 
     True if the plan may overwrite data, or load generators may be missing.
     """
-    from tui.engine.preflight.missing_tools import has_several_tools
+    from tui.engine.preflight.host_check import has_several_tools
     from tui.engine.preflight.preview import overwrites
 
     return overwrites(plan) or has_several_tools(plan)
@@ -156,7 +156,7 @@ def missing_tools(plan: Plan, checks: Mapping[str, HostCheck]) -> list[str]:
 
     The launch offers to skip them.
     """
-    from tui.engine.preflight.missing_tools import has_several_tools, missing_by_checks, without
+    from tui.engine.preflight.host_check import has_several_tools, missing_by_checks, without
 
     if not (checks and has_several_tools(plan)):
         return []

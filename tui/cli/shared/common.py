@@ -102,6 +102,20 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_redaction(parser: argparse.ArgumentParser) -> None:
+    """Add --redact and --hide."""
+    parser.add_argument(
+        "--redact", action="store_true", help="replace names, addresses and paths; remove notes"
+    )
+    parser.add_argument(
+        "--hide",
+        action="append",
+        default=[],
+        metavar="WORD",
+        help="another word to replace; implies --redact",
+    )
+
+
 def report(args: argparse.Namespace, document: object, text: str = "") -> None:
     """Print the result of a verb: JSON with --json, otherwise `text`, unless empty."""
     if args.json:

@@ -193,7 +193,7 @@ def leave_out_missing(plan: Plan) -> Plan:
 
     Logs in to the hosts to check.
     """
-    from tui.engine.preflight.missing_tools import (
+    from tui.engine.preflight.host_check import (
         MissingTools,
         find_missing_tools,
         has_several_tools,

@@ -41,7 +41,6 @@ from tui.journal.clock import ASKED_TO_END
 from tui.journal.step import DATA_GONE, LEFT_BEHIND
 from tui.model.event import (
     ALLOCATION_ENDED,
-    FileCreated,
     HostStateName,
     PhaseName,
     StepEnded,
@@ -174,15 +173,8 @@ def announce_new_files(ctx: RunContext, run: TaskRun, step: Step) -> None:
     made = [*new, *grown, *task.written]
     ctx.made_files.add(session.name, (spec for spec in made if not is_device(spec.path)))
     if new:
-        session.remember_created([spec.path for spec in new])
-        session.journal.append(
-            FileCreated(
-                t=0.0,
-                host=session.name,
-                paths=[spec.path for spec in new],
-                bytes=sum(spec.total_bytes for spec in new),
-            )
-        )
+        size_bytes = sum(spec.total_bytes for spec in new)
+        session.remember_created([spec.path for spec in new], size_bytes)
 
 
 async def _arm(run: TaskRun) -> None:

@@ -26,7 +26,7 @@ from tui.engine.session.context import (
 from tui.engine.session.host_session import HostSession
 from tui.engine.session.targets import identify_files, identify_paths
 from tui.engine.session.task import TaskLoad, TaskRun
-from tui.model.event import ALLOCATION_ENDED, FileCreated, FilesRemoved
+from tui.model.event import ALLOCATION_ENDED, FilesRemoved
 from tui.model.operands import clause
 from tui.model.plan import FILE_NUMBER, HostTask, Step
 from tui.remote import made
@@ -97,7 +97,6 @@ async def _make_on(session: HostSession, task: HostTask) -> None:
     new = await session.ask(lambda agent: made.make_directories(agent, task.directories))
     if new:
         session.remember_created(new)
-        session.journal.append(FileCreated(t=0.0, host=session.name, paths=new, bytes=0))
         await identify_paths(session, new)
 
 
@@ -173,16 +172,9 @@ def _layout_run(
     fresh = [
         need.spec for need in needs if need.why == "missing" or need.spec.path in session.short
     ]
-    session.remember_created([spec.path for spec in fresh])
     ctx.made_files.add(session.name, specs)
-    session.journal.append(
-        FileCreated(
-            t=0.0,
-            host=session.name,
-            paths=[s.path for s in fresh],
-            bytes=sum(spec.size_bytes for spec in fresh),
-        )
-    )
+    size_bytes = sum(spec.size_bytes for spec in fresh)
+    session.remember_created([spec.path for spec in fresh], size_bytes)
     reader = workload.reader(session.name, step, "layout", ctx.plan.latency_kind_of(step))
     return TaskRun(session, TaskLoad(step, "layout", task, reader), ctx.run_dir, ctx.plan.lease_s)
 

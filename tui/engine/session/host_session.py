@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import random
 import re
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from tui.model.address import HostAddress
 from tui.model.event import (
     ALLOCATION_ENDED,
+    FileCreated,
     HostProblem,
     HostState,
     HostStateName,
@@ -222,12 +223,16 @@ class HostSession:
         if fatal and not self.failed:
             self.enter("lost" if code in LOSSES else "failed", clause("problem", quote=told))
 
-    def remember_created(self, paths: Iterable[str]) -> None:
-        """Record paths that this run created, so that they can be listed and removed."""
+    def remember_created(self, paths: Sequence[str], size_bytes: int = 0) -> None:
+        """Record and journal paths that this run created, with their size in all, so that they can
+        be listed and removed.
+        """
         known = set(self.created)
         self.created += [path for path in paths if path not in known]
         self.missing.difference_update(self.created)
         self.short.difference_update(self.created)
+        event = FileCreated(t=0.0, host=self.name, paths=[*paths], bytes=size_bytes)
+        self.journal.append(event)
 
     def forget_created(self, paths: Collection[str]) -> None:
         """Treat paths as missing again: the load did not create them, or removed them itself."""

@@ -132,7 +132,6 @@ async def identify_directories(session: HostSession) -> None:
         found = await session.ask(partial(stat_files, paths=paths))
         made_now = [path for path in paths if found[path] is not None]
         session.remember_created(made_now)
-        session.journal.append(FileCreated(t=0.0, host=session.name, paths=made_now, bytes=0))
         await identify_paths(session, made_now)
     except HostError as error:
         session.say(

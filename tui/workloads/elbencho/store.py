@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tui.model.objects import NUMBER, ObjectSet
 from tui.model.plain import SECRET_PATTERN
@@ -208,10 +209,7 @@ def _fills(tasks: Sequence[HostTask], seen: set[tuple[str, str]]) -> Iterator[Ho
             argv=task.argv,
             writes_bytes=put,
             moves_bytes=put,
-            objects=[
-                ObjectSet(each.store, each.names, each.count, each.size_bytes, ("put",))
-                for each in new
-            ],
+            objects=[replace(each, does=("put",)) for each in new],
         )
 
 

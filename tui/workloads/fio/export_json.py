@@ -20,8 +20,7 @@ from tui.model.problem import UsageError
 from tui.model.quantities import parse_duration
 from tui.model.record import RunRecord
 from tui.model.step_record import StepRecord
-from tui.workloads.fio.jobimport_ini import JobFileSection, read_sections
-from tui.workloads.fio.options import ALIASES
+from tui.workloads.fio.options import ALIASES, JobFileSection, read_sections
 from tui.workloads.fio.snapshot import ALL_CLIENTS
 
 Options = dict[str, str]

@@ -15,12 +15,6 @@ from tui.model.plan import HARMLESS, is_device
 from tui.model.problem import Problem, UsageError
 from tui.model.quantities import plain_size, shown
 from tui.workloads.base import Imported, checked_tag
-from tui.workloads.fio.jobimport_ini import (
-    JobFileOption,
-    JobFileSection,
-    first_comment,
-    read_sections,
-)
 from tui.workloads.fio.jobimport_yaml import Import, ImportedJob, JobPhase, write_phase, write_suite
 from tui.workloads.fio.option_table import (
     by_name,
@@ -29,6 +23,12 @@ from tui.workloads.fio.option_table import (
     name_problem,
     option_problem,
     target_problem,
+)
+from tui.workloads.fio.options import (
+    JobFileOption,
+    JobFileSection,
+    first_comment,
+    read_sections,
 )
 
 # Left out, by fio's own name: they decide what fio prints, which benchtui does for itself.

@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from tui.model.plan import is_device
 from tui.model.problem import Problem, UsageError
 from tui.model.profile import HOST_PLACEHOLDERS, Param, ParamKind, parse_param
-from tui.workloads.fio.jobimport_ini import JobFileOption
 from tui.workloads.fio.option_table import by_name, canonical
-from tui.workloads.fio.options import SYNC_OPTIONS
+from tui.workloads.fio.options import SYNC_OPTIONS, JobFileOption
 
 # Options that become parameters when a profile has them with one value.
 PARAMS: dict[str, tuple[ParamKind, str]] = {

@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
+from msgspec.structs import replace
+
 from tui.model.objects import ObjectSet
 from tui.model.plain import SECRET_PATTERN
 from tui.model.plan import HostTask
@@ -227,10 +229,7 @@ def _fill_task(
                 f"[fill{len(objects)}]",
                 *(f"{name}={value}" for name, value in job.own.items()),
             ]
-            objects += [
-                ObjectSet(each.store, each.names, each.count, each.size_bytes, ("put",))
-                for each in new
-            ]
+            objects += [replace(each, does=("put",)) for each in new]
     put = times * sum(each.count * each.size_bytes for each in objects)
     return HostTask(
         host=tasks[0].host,
