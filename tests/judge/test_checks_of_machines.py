@@ -12,6 +12,7 @@ from tests.samples.telemetry import looked
 from tui.judge.check import RunEvidence, UnknownError
 from tui.judge.wording import message_of
 from tui.model.plan import FileSpec, Headline, HostTask, JobLoad, Plan
+from tui.model.record import Finding
 from tui.model.step_record import HostTelemetryRecord, TelemetryColumn
 
 
@@ -99,6 +100,26 @@ def test_files_are_opened_as_the_plan_says(
     plan = replace(at.plan, steps=[replace(step, jobs=loads) for step in at.plan.steps])
     result = found("direct-io", replace(at, plan=plan))
     assert [each.severity for each in result] == ([severity] if severity else [])
+
+
+@pytest.mark.parametrize("direct", [True, False])
+def test_one_worker_that_opens_its_file_otherwise_is_found_among_others(direct: bool) -> None:
+    flags = {False: 0o100002, True: 0o140002}
+    opened = [{"step": 0, "path": f"/mnt/f.{each}", "flags": flags[direct]} for each in range(8)]
+    opened += [{"step": 0, "path": "/mnt/f.0", "flags": flags[not direct]}]
+    assert files_opened(direct, opened) == []
+    opened += [{"step": 0, "path": "/mnt/f.8", "flags": flags[not direct]}]
+    assert [each.operands["paths"] for each in files_opened(direct, opened)] == [
+        [["h1", "/mnt/f.8"]]
+    ]
+
+
+def files_opened(direct: bool, opened: list[dict[str, object]]) -> list[Finding]:
+    """Return what is found if the first host has these files open, and all jobs say `direct`."""
+    at = machines(target_fstype="ext4", open_files=(opened, []), arch="x86_64")
+    loads = [JobLoad("j", ("read",), direct=direct)]
+    plan = replace(at.plan, steps=[replace(step, jobs=loads) for step in at.plan.steps])
+    return found("direct-io", replace(at, plan=plan))
 
 
 PLANNED = ["fio", "--output-format=json+", "--eta=never", "job.fio"]

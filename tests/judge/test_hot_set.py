@@ -200,6 +200,18 @@ def test_writes_that_are_flushed_one_by_one_end_in_no_volatile_buffer() -> None:
         assert [each.severity for each in found("hot-set", at)] == [severity]
 
 
+@pytest.mark.parametrize("directions", [("read", "write"), ("read",)])
+def test_reads_come_from_a_buffer_also_if_the_writes_between_them_are_flushed(
+    directions: tuple[str, ...],
+) -> None:
+    at = reads(MIB)
+    job = at.plan.steps[0].jobs[0]
+    at.plan.steps[0].jobs = [
+        replace(job, directions=directions, durable="fsync=1", synced_every=1)
+    ]
+    assert [each.severity for each in found("hot-set", at)] == ["warning"]
+
+
 @pytest.mark.parametrize(
     ("rw", "increment", "touched"),
     [

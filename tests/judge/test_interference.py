@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from tests.samples.evidence import beside, direction, evidence, found
 from tui.judge.check import RunEvidence, UnknownError
 from tui.judge.wording import message_of
+from tui.model.figure_record import DirectionRecord
 from tui.model.plan import JobLoad
 from tui.model.step_record import HostTelemetryRecord, TelemetryColumn
 
@@ -106,6 +107,40 @@ def test_a_journal_beside_synced_writes_is_not_that_of_others() -> None:
     assert directions(run(synced, {"write": 10 * MB}, moved)) == []
     seldom = replace(synced, durable="fdatasync=1000", synced_every=1000)
     assert directions(run(seldom, {"write": 10 * MB}, moved)) == ["write"]
+
+
+rates = st.floats(0, 1e4)
+
+
+@given(rates, rates, rates, st.floats(0, 2000))
+def test_the_journal_is_that_of_syncs_that_follow_writes(
+    writes: float, syncs: float, others: float, moved: float
+) -> None:
+    """Of two jobs one syncs; fio also syncs after reads, when there is nothing to write."""
+    at = run(MIXED, {"write": 10 * MB}, {"dev.sda.rd": 0.0, "dev.sda.wr": moved * MB})
+    at.plan.steps[0].jobs = [
+        replace(MIXED, name="synced", durable="fsync=1", synced_every=1), replace(MIXED, name="o")
+    ]  # fmt: skip
+    (per_host,) = at.steps[0].results.per_host.values()
+    per_host |= {"write": direction(writes + others, 1e6, bw_bytes_per_s=10 * MB),
+                 "sync": direction(syncs, 1e6)}  # fmt: skip
+    of_jobs: dict[str, dict[str, DirectionRecord]] = {
+        "synced": {"write": direction(writes, 1e6), "sync": direction(syncs, 1e6)},
+        "o": {"write": direction(others, 1e6)},
+    }
+    for known, commits in ((True, min(writes, syncs)), (False, min(writes + others, syncs))):
+        at.steps[0].results.per_job = {"h0": of_jobs} if known else None
+        allowed = 10 * MB + 65536 * commits
+        told = bool(found("other-traffic", at))
+        assert told == ((moved - 10) * MB > allowed) or (moved - 10) * MB == pytest.approx(allowed)
+
+
+def test_writes_to_files_opened_with_o_sync_are_syncs() -> None:
+    job = replace(MIXED, durable="sync=1", synced_every=1)
+    at = run(job, {"write": 10 * MB}, {"dev.sda.rd": 0.0, "dev.sda.wr": 70 * MB})
+    (per_host,) = at.steps[0].results.per_host.values()
+    per_host |= {"sync": direction(1.0, 1e6)}
+    assert found("other-traffic", at) == []
 
 
 @pytest.mark.parametrize("unknown", [{}, {"dev.sda.util": 0.5}])

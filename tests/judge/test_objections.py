@@ -287,7 +287,7 @@ def test_only_conditions_about_caches_decide_whether_writes_are_durable(
     answers: dict[str, str], standing: str
 ) -> None:
     said = [
-        AttestationRecord(id=name, question="Is it so?", answer=answer)  # type: ignore[arg-type]
+        AttestationRecord(id=name, question="Is it so?", answer=answer)
         for name, answer in answers.items()
     ]
     run = record(findings=[], checks=["no-flush", "flush-no-op"], checks_not_made={}, attested=said)

@@ -280,9 +280,7 @@ def percentile_interval(
     drawn = total * share * (1 - share)
     alike = (total * (1 - share) * beyond.error) ** 2 if beyond is not None else 0.0
     quantile = (
-        NORMAL.inv_cdf(1 - ALPHA / 2)
-        if beyond is None
-        else t_reach(beyond.degrees, ALPHA / 2)
+        NORMAL.inv_cdf(1 - ALPHA / 2) if beyond is None else t_reach(beyond.degrees, ALPHA / 2)
     )
     reach = quantile * sqrt(max(drawn, alike))
     low, high = (_at_rank(idx, counts, total * share + side * reach) for side in (-1, 1))

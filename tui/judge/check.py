@@ -4,7 +4,7 @@ advice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,6 +17,7 @@ from tui.model.criteria import default
 from tui.model.operands import Operands, likeness, listed
 
 if TYPE_CHECKING:
+    from tui.model.figure_record import DirectionRecord
     from tui.model.host_record import HostRecord
     from tui.model.plan import JobLoad, Plan, Step
     from tui.model.record import CopyRecord, Finding
@@ -244,6 +245,14 @@ def writers_of(at: StepEvidence) -> list[JobLoad]:
     if not writers:
         raise UnknownError(Moot.WRITES)
     return writers
+
+
+def of_job(at: StepEvidence, host: str, job: JobLoad) -> Mapping[str, DirectionRecord]:
+    """Return a host's results of one job by direction; empty if they are only known together."""
+    results = at.record.results
+    if len([each for each in at.step.jobs if each.stores]) == 1:
+        return results.per_host.get(host, {})
+    return (results.per_job or {}).get(host, {}).get(job.name, {})
 
 
 def on_objects(step: Step) -> bool:

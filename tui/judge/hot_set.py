@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from tui.judge.check import CheckResult, Moot, Severity, StepEvidence, UnknownError, step_check
+from tui.judge.check import (
+    CheckResult,
+    Moot,
+    Severity,
+    StepEvidence,
+    UnknownError,
+    of_job,
+    step_check,
+)
 from tui.metrics import touched, units
 from tui.metrics.registry import BOTH, MIXED, each_io_once
 from tui.model.criteria import default
@@ -16,10 +24,9 @@ from tui.model.hostfacts import number_of
 from tui.model.operands import Operands
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from tui.metrics.touched import Part
-    from tui.model.figure_record import DirectionRecord
     from tui.model.plan import HostTask, JobLoad, Skew
 
 HOT = 0.9  # share of the I/Os that go to the hot set
@@ -92,8 +99,12 @@ def hot_set(at: StepEvidence) -> Iterator[CheckResult]:
         _memory_of_servers(at),
     )
     if hot < drive:
-        # each write is flushed: buffers do not help
-        flushed = all(job.durable and job.synced_every <= 1 for job in at.step.jobs if job.stores)
+        # writes alone, each of them flushed: buffers do not help
+        flushed = all(
+            job.durable and job.synced_every <= 1 and "read" not in job.directions
+            for job in at.step.jobs
+            if job.stores
+        )
         severity: Severity = "info" if flushed else "warning"
         yield CheckResult(severity, "drive", round(hot), drive, operands=operands)
     elif servers and hot < servers:
@@ -153,7 +164,8 @@ def _room(at: StepEvidence) -> float:
 
 def _of_job(at: StepEvidence, task: HostTask, job: JobLoad) -> HotSet | None:
     """Return the hot set of a job's workers; None if its I/Os were not counted."""
-    counted = _counted(at, task.host, job)
+    dirs = of_job(at, task.host, job)
+    counted = {name: dirs[name] for name in each_io_once(dirs) if name in MOVING}
     ios, moved = (
         sum(each.ios for each in counted.values()),
         float(sum(each.bytes for each in counted.values())),
@@ -178,17 +190,6 @@ def _of_job(at: StepEvidence, task: HostTask, job: JobLoad) -> HotSet | None:
     return HotSet(
         hot * size, seen * size, blocks * size, moved, skew.text if skew is not None else ""
     )
-
-
-def _counted(at: StepEvidence, host: str, job: JobLoad) -> Mapping[str, DirectionRecord]:
-    results = at.record.results
-    only = len([each for each in at.step.jobs if each.stores]) == 1
-    dirs = (
-        results.per_host.get(host, {})
-        if only
-        else (results.per_job or {}).get(host, {}).get(job.name, {})
-    )
-    return {name: dirs[name] for name in each_io_once(dirs) if name in MOVING}
 
 
 def parts_of(skew: Skew | None, blocks: float) -> list[Part]:

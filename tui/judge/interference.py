@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.judge.check import CheckResult, Moot, StepEvidence, UnknownError, step_check
+from tui.judge.check import CheckResult, Moot, StepEvidence, UnknownError, of_job, step_check
 from tui.judge.machines import file_systems
 from tui.judge.observed import LEAST_S, clients_of, record_of
 from tui.metrics import units
@@ -17,12 +17,15 @@ from tui.model.operands import Clause, Operands, clause
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from tui.model.figure_record import DirectionRecord
+    from tui.model.plan import JobLoad
     from tui.model.step_record import HostTelemetryRecord, Scalar
 
 # of the load's bytes; of what it writes; bytes per second
 OTHERS, WRITES, FLOOR = 0.25, 1.0, float(1 << 20)
 # of the bytes read: a block is read once, in shards or whole
 SERVERS_READ, SERVERS_WRITE = 2.0, 0.5
+CALLS = ("fsync", "fdatasync", "sync_file_range")  # options whose syncs are counted
 JOURNAL = 64 << 10  # bytes that a sync may write beside the data: a commit of the file system
 # file systems that move more than requested
 AMPLIFY = ("btrfs", "bcachefs", "f2fs", "zfs")
@@ -35,7 +38,8 @@ COUNTED = {"read": ("rd", "rd_server"), "write": ("wr", "wr_server")}
     rule=(
         "during a load with direct I/O, its devices or NFS mount move at most"
         f" {units.share(OTHERS)} more bytes than the load (writes: at most"
-        f" {units.share(WRITES)} more, and {units.size(JOURNAL)} for each sync); during a"
+        f" {units.share(WRITES)} more, and {units.size(JOURNAL)} for each sync, of at most"
+        " one for each write); during a"
         f" read-only load, storage nodes read at most {SERVERS_READ:g} x and write at most"
         f" {units.share(SERVERS_WRITE)} of its bytes;"
         f" ignored below {units.bandwidth(FLOOR)}"
@@ -151,10 +155,26 @@ def _counted(at: StepEvidence, host: HostTelemetryRecord, name: str) -> float:
 
 
 def _syncs_per_s(at: StepEvidence, host: HostTelemetryRecord) -> float:
-    """Return the most syncs per second that the writes of a host's load can cause."""
-    every = [job.synced_every or 1 for job in at.step.jobs if job.durable]
-    result = at.record.results.per_host.get(host.host, {}).get("write")
-    return (result.iops or 0.0) / min(every) if every and result is not None else 0.0
+    """Return how many syncs with something to write a host's load makes per second."""
+    jobs = [job for job in at.step.jobs_by_host.get(host.host, at.step.jobs) if job.stores]
+    parts = [([job], of_job(at, host.host, job)) for job in jobs]
+    if not all(dirs for _, dirs in parts):
+        parts = [(jobs, at.record.results.per_host.get(host.host, {}))]
+    return sum(_syncs_of(*part) for part in parts)
+
+
+def _syncs_of(jobs: Sequence[JobLoad], dirs: Mapping[str, DirectionRecord]) -> float:
+    """Return the syncs per second of jobs with these results, at most one for each write: fio also
+    syncs after reads, when there is nothing to write.
+    """
+    synced = [job for job in jobs if job.durable]
+    writes = (dirs["write"].iops or 0.0) if "write" in dirs else 0.0
+    if not synced:
+        return 0.0
+    # O_SYNC and O_DSYNC are not counted
+    if "sync" in dirs and all(job.durable.startswith(CALLS) for job in synced):
+        return min(dirs["sync"].iops or 0.0, writes)
+    return writes / min(job.synced_every or 1 for job in synced)
 
 
 def _moved(hosts: Sequence[HostTelemetryRecord], disk: str, server: str) -> float | None:

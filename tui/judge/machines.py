@@ -125,7 +125,8 @@ def _printed_versions(evidence: RunEvidence) -> Iterator[Clause]:
     "Direct I/O is direct",
     rule=(
         "the target, including everything below loop devices and overlays, is not in memory;"
-        " the load's open files have O_DIRECT if all jobs say direct=1, and not if none does;"
+        " each open test file has O_DIRECT in at least one descriptor if all jobs say direct=1,"
+        " and at least one without it if none does;"
         " with direct I/O, no loop device below the target uses its file through the page cache;"
         " a note if"
         " the file system may cache direct I/O"
@@ -163,8 +164,8 @@ def direct(evidence: RunEvidence) -> Iterator[CheckResult]:
 
 
 def _opened_otherwise(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """Yield a step whose load opened its files without O_DIRECT although its jobs ask for it, or
-    with it although none does: it is not the load that was planned.
+    """Yield a step whose load has a file open only without O_DIRECT although its jobs ask for it,
+    or only with it although none does: it is not the load that was planned.
     """
     opened = {host.name: rows(host.facts, OpenFile) for host in evidence.hosts}
     for step in evidence.plan.steps:
@@ -176,10 +177,13 @@ def _opened_otherwise(evidence: RunEvidence) -> Iterator[CheckResult]:
         wanted = asked.pop()
         wrong: dict[str, str] = {}
         for host in evidence.hosts:
-            found = [row for row in opened[host.name] if row.step == step.index]
+            ways: dict[str, set[bool | None]] = {}
+            for row in opened[host.name]:
+                if row.step == step.index:
+                    ways.setdefault(row.path, set()).add(row.is_direct(host.facts.get("arch")))
             # a file may also be open for something else, such as its layout
-            if {row.is_direct(host.facts.get("arch")) for row in found} == {not wanted}:
-                wrong[host.name] = found[0].path
+            if only := [path for path, found in ways.items() if found == {not wanted}]:
+                wrong[host.name] = only[0]
         if wrong:
             has, operands = ("without", "direct=1") if wanted else ("with", "direct=0")
             code = "not-direct" if wanted else "direct"

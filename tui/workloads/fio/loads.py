@@ -372,7 +372,7 @@ def _durable(job: JobOptions) -> str:
     if job.access == ("read",):
         return ""
     sync = f"sync={job.get('sync')}" if job.get("sync") not in (None, "0", "none") else ""
-    return _named(job, SYNC_OPTIONS) or sync
+    return sync or _named(job, SYNC_OPTIONS)  # O_SYNC: every write, whatever else syncs
 
 
 def _synced_every(job: JobOptions) -> int:
