@@ -5,27 +5,19 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tui.cli.shared.common import RUN_HELP, run_store, say
+from tui.cli.shared.common import RUN_HELP, add_flag, run_store, say
 from tui.model.problem import UsageError
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument("run", nargs="?", default="last", metavar="RUN", help=RUN_HELP)
-    parser.add_argument("--replay", action="store_true", help="replay a finished run")
+    add_flag(parser, "--replay", "replay a finished run")
     parser.add_argument(
         "--speed", type=float, default=1.0, metavar="N", help="replay at N times the speed"
     )
-    parser.add_argument(
-        "--plain",
-        action="store_true",
-        help="without screens: print the progress line and the summary",
-    )
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        help="without screens: print the record as JSON after the run",
-    )
+    add_flag(parser, "--plain", "without screens: print the progress line and the summary")
+    add_flag(parser, "--json", "without screens: print the record as JSON after the run")
 
 
 def main(args: argparse.Namespace) -> int:

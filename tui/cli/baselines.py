@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.cli.shared.arguments import text_width
-from tui.cli.shared.common import RUN_HELP, paths, run_store, say
+from tui.cli.shared.common import RUN_HELP, add_flag, paths, run_store, say
 from tui.metrics.units import plural
 from tui.model.problem import UsageError, did_you_mean
 
@@ -24,19 +24,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verbs below `baselines`."""
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     listed = verbs.add_parser("list", help="list published results by profile")
-    listed.add_argument("--json", action="store_true", help="print every figure as JSON on stdout")
+    add_flag(listed, "--json", "print every figure as JSON on stdout")
     show = verbs.add_parser(
         "show", help="print all figures for a profile or a collection, with caveats"
     )
     show.add_argument(
         "name", metavar="NAME", help="profile such as weka/read-iops, or collection such as ceph"
     )
-    show.add_argument("--json", action="store_true", help="print JSON on stdout")
+    add_flag(show, "--json", "print JSON on stdout")
     compare = verbs.add_parser(
         "compare", help="compare a run with results published for its profile"
     )
     compare.add_argument("run", metavar="RUN", help=RUN_HELP)
-    compare.add_argument("--json", action="store_true", help="print JSON on stdout")
+    add_flag(compare, "--json", "print JSON on stdout")
     check = verbs.add_parser(
         "check",
         help="run the checks on published results",
@@ -52,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="profile, collection or FILE (default: all published results)",
     )
-    check.add_argument("--json", action="store_true", help="print JSON on stdout")
+    add_flag(check, "--json", "print JSON on stdout")
 
 
 def main(args: argparse.Namespace) -> int:

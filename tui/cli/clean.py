@@ -7,7 +7,7 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING
 
-from tui.cli.shared.common import RUN_HELP, add_json, ask, paths, report, run_store, say
+from tui.cli.shared.common import RUN_HELP, add_flag, add_json, ask, paths, report, run_store, say
 from tui.model.problem import UsageError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ ALL_GONE, SOME_STAYED = 0, 4
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument("run", metavar="RUN", help=RUN_HELP)
-    parser.add_argument("--yes", action="store_true", help="do not ask")
+    add_flag(parser, "--yes", "do not ask")
     add_json(parser)
 
 

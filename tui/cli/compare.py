@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.cli.shared.arguments import columns, text_width, wants_colour
-from tui.cli.shared.common import ACROSS_HELP, SIDE_HELP, paths, run_store, say
+from tui.cli.shared.common import ACROSS_HELP, SIDE_HELP, add_flag, paths, run_store, say
 from tui.cli.shared.common import side_of as directories_of
 from tui.model.problem import BenchtuiError, NotComparableError, UsageError
 
@@ -34,8 +34,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--across", action="append", default=[], metavar="NAME", help=ACROSS_HELP)
     add("--all", action="store_true", help="print all figures of every point of a sweep or a suite")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print one JSON object")
-    form.add_argument("--plot", action="store_true", help="add percentile curves and histograms")
+    add_flag(form, "--json", "print one JSON object")
+    add_flag(form, "--plot", "add percentile curves and histograms")
     add(
         "--fail-if",
         action="append",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tui.cli.shared.common import add_json, paths_without_settings, report, say
+from tui.cli.shared.common import add_flag, add_json, paths_without_settings, report, say
 from tui.model.paths import from_home
 from tui.model.plain import printable
 from tui.model.problem import UsageError
@@ -25,14 +25,14 @@ WHERE_FROM = {
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verbs below `config`."""
-    parser.add_argument("--json", action="store_true", help="print the settings as JSON")
+    add_flag(parser, "--json", "print the settings as JSON")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB")
     verbs.add_parser(
         "edit", help="edit the file in $EDITOR; a new file contains every key, commented out"
     )
     one = verbs.add_parser("get", help="print the value of one key")
     one.add_argument("name", metavar="KEY", choices=NAMES, help=", ".join(NAMES))
-    one.add_argument("--json", action="store_true", help="print the value and its source as JSON")
+    add_flag(one, "--json", "print the value and its source as JSON")
     put = verbs.add_parser("set", help="set one key; comments in the file are kept")
     put.add_argument("name", metavar="KEY", choices=NAMES, help=", ".join(NAMES))
     add_json(put)

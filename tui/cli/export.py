@@ -5,7 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tui.cli.shared.common import RUN_HELP, add_json, add_redaction, report, run_store, say
+from tui.cli.shared.common import (
+    RUN_HELP,
+    add_flag,
+    add_json,
+    add_redaction,
+    report,
+    run_store,
+    say,
+)
 from tui.model.exporter import installed, load
 from tui.model.problem import UsageError
 
@@ -27,16 +35,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE|DIR",
         help="output file, or a directory if the name ends in /",
     )
-    parser.add_argument(
-        "--stream",
-        action="store_true",
-        help="follow a run until it ends; -o is a file, or an HTTP URL to push to",
+    add_flag(
+        parser, "--stream", "follow a run until it ends; -o is a file, or an HTTP URL to push to"
     )
     add_redaction(parser)
     add_json(parser)
-    parser.add_argument(
-        "--formats", action="store_true", help="list the formats and the tools that read them"
-    )
+    add_flag(parser, "--formats", "list the formats and the tools that read them")
 
 
 def main(args: argparse.Namespace) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from tui.cli.shared.common import (
+    add_flag,
     add_host_files,
     add_json,
     ask,
@@ -52,28 +53,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verbs below `hosts`."""
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     listed = verbs.add_parser("list", help="list all hosts known by name")
-    listed.add_argument("--json", action="store_true", help="print JSON on stdout")
+    add_flag(listed, "--json", "print JSON on stdout")
     check = verbs.add_parser(
         "check",
         help="check reachability, load generators, cores, kernel and free space",
         epilog=CHECK_CODES,
     )
     check.add_argument("--dir", metavar="PATH", help="directory on the file system under test")
-    check.add_argument(
-        "--facts",
-        action="store_true",
-        help="print all facts, and list those that could not be read",
-    )
+    add_flag(check, "--facts", "print all facts, and list those that could not be read")
     check.add_argument("--with", dest="programs", metavar="DIR", help=WITH_HELP)
-    check.add_argument("--json", action="store_true", help="print JSON on stdout")
+    add_flag(check, "--json", "print JSON on stdout")
     trust = verbs.add_parser("trust", help="show host keys, ask, and pin them", epilog=TRUST_CODES)
-    trust.add_argument(
-        "--yes", action="store_true", help="do not ask: fingerprints are already verified"
-    )
+    add_flag(trust, "--yes", "do not ask: fingerprints are already verified")
     sweep = verbs.add_parser(
         "sweep", help="find and remove leftovers of earlier runs", epilog=SWEEP_CODES
     )
-    sweep.add_argument("--yes", action="store_true", help="do not ask")
+    add_flag(sweep, "--yes", "do not ask")
     sweep.add_argument(
         "--run",
         metavar="RUN",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tui.cli.shared.common import paths, say, write_texts
+from tui.cli.shared.common import add_flag, paths, say, write_texts
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -38,12 +38,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--tool", help="parse only as output of this load generator or format")
     parser.add_argument("--note", metavar="TEXT", help="note to save with the run")
-    parser.add_argument("--dry-run", action="store_true", help="print the result; save nothing")
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        help="print the run record as JSON; several runs: one per line",
-    )
+    add_flag(parser, "--dry-run", "print the result; save nothing")
+    add_flag(parser, "--json", "print the run record as JSON; several runs: one per line")
 
 
 def main(args: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from tui.cli.shared.common import add_host_files, pairs, paths, user_settings
+from tui.cli.shared.common import add_flag, add_host_files, pairs, paths, user_settings
 from tui.model.problem import UsageError
 from tui.model.settings import SYMBOLS, THEMES, Settings
 
@@ -61,9 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="change a parameter",
     )
-    parser.add_argument(
-        "--review", action="store_true", help="open on Review, where Enter starts the run"
-    )
+    add_flag(parser, "--review", "open on Review, where Enter starts the run")
     parser.add_argument(
         "--theme",
         choices=THEMES,
@@ -74,11 +72,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=SYMBOLS,
         help="characters for graphs (default: the best the terminal can show)",
     )
-    parser.add_argument(
-        "--no-mouse",
-        action="store_true",
-        help="leave the mouse to the terminal, for selecting text",
-    )
+    add_flag(parser, "--no-mouse", "leave the mouse to the terminal, for selecting text")
 
 
 def main(args: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui.cli.shared.arguments import Arguments
-from tui.cli.shared.common import add_json, ask, open_editor, pairs, paths, report, say
+from tui.cli.shared.common import add_flag, add_json, ask, open_editor, pairs, paths, report, say
 from tui.model.problem import Problem, UsageError
 from tui.model.tool import SUITE, installed
 
@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verbs below `profiles`."""
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB", parser_class=Verb)
     listed = verbs.add_parser("list", help="list all profiles: presets by subject, and your own")
-    listed.add_argument("--json", action="store_true", help="print JSON on stdout")
+    add_flag(listed, "--json", "print JSON on stdout")
     show = verbs.add_parser("show", help="print one profile: its YAML, or its job file")
     show.add_argument("name", metavar="NAME", help=NAME_HELP)
     show.later = add_job
@@ -53,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         dest="overrides",
         help="with --job or --json: change a parameter",
     )
-    show.add_argument("--json", action="store_true", help="print JSON on stdout")
+    add_flag(show, "--json", "print JSON on stdout")
     check = verbs.add_parser("check", help="report every problem in profile files")
     check.add_argument("files", nargs="+", type=Path, metavar="FILE", help="YAML files to check")
     add_json(check)
@@ -66,11 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="profile to extend; the new one contains only the changes",
     )
     add_json(new)
-    new.add_argument(
-        "--copy",
-        action="store_true",
-        help="copy the profile instead of extending it (default: demo/quick)",
-    )
+    add_flag(new, "--copy", "copy the profile instead of extending it (default: demo/quick)")
     edit = verbs.add_parser(
         "edit", help="edit a profile in $EDITOR; a preset is copied to your own folder first"
     )

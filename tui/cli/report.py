@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tui.cli.shared.common import (
     ACROSS_HELP,
     SIDE_HELP,
+    add_flag,
     add_json,
     add_redaction,
     paths,
@@ -55,7 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
             " are 5 or more runs)"
         ),
     )
-    parser.add_argument("--force", action="store_true", help="overwrite FILE")
+    add_flag(parser, "--force", "overwrite FILE")
     add_json(parser)
 
 

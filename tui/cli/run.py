@@ -8,7 +8,15 @@ import sys
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING
 
-from tui.cli.shared.common import add_host_files, load_fleet, pairs, paths, say, user_settings
+from tui.cli.shared.common import (
+    add_flag,
+    add_host_files,
+    load_fleet,
+    pairs,
+    paths,
+    say,
+    user_settings,
+)
 from tui.cli.shared.experiments import add_bounds, search_choice
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.quantities import parse_duration
@@ -193,17 +201,13 @@ def add_all(parser: argparse.ArgumentParser) -> None:
 def add_kinds(parser: argparse.ArgumentParser) -> None:
     """Add the options for searches: --curve, --scaling, --no-search."""
     which = parser.add_mutually_exclusive_group()
-    which.add_argument(
+    add_flag(
+        which,
         "--curve",
-        action="store_true",
-        help="measure latency vs. load: find the maximum rate, then offer fractions of it",
+        "measure latency vs. load: find the maximum rate, then offer fractions of it",
     )
-    which.add_argument(
-        "--scaling", action="store_true", help="measure at full load with 1, 2, 4 ... all hosts"
-    )
-    which.add_argument(
-        "--no-search", action="store_true", help="measure once, without the profile's search"
-    )
+    add_flag(which, "--scaling", "measure at full load with 1, 2, 4 ... all hosts")
+    add_flag(which, "--no-search", "measure once, without the profile's search")
 
 
 def main(args: argparse.Namespace) -> int:

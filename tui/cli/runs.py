@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from tui.cli.runs_view import Actions, add_listing, add_showing
-from tui.cli.shared.common import RUN_HELP, add_json, report, run_store
+from tui.cli.shared.common import RUN_HELP, add_flag, add_json, report, run_store
 from tui.cli.shared.experiments import add_proof_arguments as prove_arguments
 from tui.cli.shared.experiments import span_of
 from tui.journal.rundir import is_running
@@ -35,7 +35,7 @@ def add_changes(actions: Actions) -> None:
     add_json(note)
     starring = actions.add_parser("star", help="star runs; list them with: runs list is:starred")
     starring.add_argument("runs", metavar="RUN", nargs="+", help=RUN_HELP)
-    starring.add_argument("--off", action="store_true", help="remove the star")
+    add_flag(starring, "--off", "remove the star")
     starring.set_defaults(do=star_runs)
     add_json(starring)
     tagging = actions.add_parser("tag", help="add or remove tags of a run; without TAG, print them")
@@ -57,7 +57,7 @@ def add_changes(actions: Actions) -> None:
         "delete", aliases=["rm"], help="remove runs from this machine for good"
     )
     remove.add_argument("runs", metavar="RUN", nargs="+", help=RUN_HELP)
-    remove.add_argument("--yes", action="store_true", help="do not ask")
+    add_flag(remove, "--yes", "do not ask")
     remove.set_defaults(do=remove_runs)
     add_json(remove)
 
@@ -174,16 +174,14 @@ def add_resuming(actions: Actions) -> None:
     recover.add_argument(
         "runs", metavar="RUN", nargs="*", help=f"{RUN_HELP}; default: all unfinished ones"
     )
-    recover.add_argument("--yes", action="store_true", help="has no effect: recover never asks")
+    add_flag(recover, "--yes", "has no effect: recover never asks")
     recover.set_defaults(do=recover_runs)
     add_json(recover)
     resume = actions.add_parser(
         "resume", help="measure the missing steps of a stopped or interrupted run"
     )
     resume.add_argument("run", metavar="RUN", help=RUN_HELP)
-    resume.add_argument(
-        "--failed", action="store_true", help="also repeat steps that ended with errors"
-    )
+    add_flag(resume, "--failed", "also repeat steps that ended with errors")
     resume.add_argument(
         "--points", type=int, metavar="N", help="search: maximum number of points in total"
     )
@@ -321,7 +319,7 @@ def add_proofs(actions: Actions) -> None:
     verify.add_argument(
         "--signer", type=Path, metavar="KEY.pub", help=f"packed runs: {SIGNER_HELP}"
     )
-    verify.add_argument("--json", action="store_true", help="print one JSON array")
+    add_flag(verify, "--json", "print one JSON array")
     verify.set_defaults(do=verify_runs)
     packing = actions.add_parser(
         "pack", help="pack a run into one file that can be verified elsewhere"
@@ -341,11 +339,7 @@ def add_proofs(actions: Actions) -> None:
         metavar="KEY",
         help="sign with this SSH key; a .pub file selects a key in the agent",
     )
-    packing.add_argument(
-        "--no-report",
-        action="store_true",
-        help="do not include the report (report.html)",
-    )
+    add_flag(packing, "--no-report", "do not include the report (report.html)")
     packing.set_defaults(do=pack_runs)
     add_json(packing)
     unpacking = actions.add_parser("unpack", help="unpack packed runs into the run store")

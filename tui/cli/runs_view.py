@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from tui.cli.shared.arguments import columns, text_width, wants_colour
-from tui.cli.shared.common import RUN_HELP, say
+from tui.cli.shared.common import RUN_HELP, add_flag, say
 from tui.journal.rundir import is_running
 from tui.library.runs import RunStore
 from tui.library.summary import RunSummary, read_marks, tags_text, with_tags
@@ -47,8 +47,8 @@ def add_listing(actions: Actions) -> None:
     listing.add_argument(
         "--sort", metavar="KEY", help=f"{', '.join(ORDERS)} (default: started, newest first)"
     )
-    listing.add_argument("--reverse", action="store_true", help="reverse the order")
-    listing.add_argument("--json", action="store_true", help="print one JSON array")
+    add_flag(listing, "--reverse", "reverse the order")
+    add_flag(listing, "--json", "print one JSON array")
     listing.add_argument("--limit", type=_positive, metavar="N", help="list only the first N")
     listing.set_defaults(do=list_runs)
 
@@ -166,18 +166,10 @@ def add_showing(actions: Actions) -> None:
     show = actions.add_parser("show", help="print one run's figures")
     show.add_argument("run", metavar="RUN", help=RUN_HELP)
     form = show.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print the run record")
-    form.add_argument(
-        "--plot",
-        action="store_true",
-        help="add a chart over time, for a sweep over its parameter",
-    )
-    form.add_argument(
-        "--defend", action="store_true", help="print objections to the figures, with the evidence"
-    )
-    show.add_argument(
-        "--steps", action="store_true", help="add figures for every step of a sweep or a suite"
-    )
+    add_flag(form, "--json", "print the run record")
+    add_flag(form, "--plot", "add a chart over time, for a sweep over its parameter")
+    add_flag(form, "--defend", "print objections to the figures, with the evidence")
+    add_flag(show, "--steps", "add figures for every step of a sweep or a suite")
     show.add_argument(
         "--metric",
         choices=("iops", "bandwidth", "latency"),

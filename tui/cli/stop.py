@@ -6,7 +6,7 @@ import argparse
 import getpass
 from typing import TYPE_CHECKING
 
-from tui.cli.shared.common import RUN_HELP, add_json, report, run_store, say
+from tui.cli.shared.common import RUN_HELP, add_flag, add_json, report, run_store, say
 from tui.model.plain import some
 from tui.model.problem import UsageError
 
@@ -25,9 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--host", metavar="NAME", help="stop the load on this host only; the others continue"
     )
-    parser.add_argument(
-        "--abort", action="store_true", help="abort immediately; do not wait for final results"
-    )
+    add_flag(parser, "--abort", "abort immediately; do not wait for final results")
     add_json(parser)
 
 

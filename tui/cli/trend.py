@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tui.cli.shared.arguments import columns, text_width, wants_colour
-from tui.cli.shared.common import paths, run_store, say
+from tui.cli.shared.common import add_flag, paths, run_store, say
 from tui.model.problem import UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -42,12 +42,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     which.add_argument(
         "--like", metavar="RUN", help="show the history of runs measured like this one"
     )
-    which.add_argument(
-        "--all",
-        action="store_true",
-        help="show all histories, including those with earlier parameters",
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add_flag(which, "--all", "show all histories, including those with earlier parameters")
+    add_flag(parser, "--json", "print one JSON object")
 
 
 def main(args: argparse.Namespace) -> int:

@@ -28,7 +28,7 @@ from tui.model.plain import TAG_PATTERN
 from tui.model.printed import FORMS, UNITS, Quantity, Unit, or_in, parse_printed, printed_unit
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.profile import ProfileSource, Text
-from tui.model.validation import in_order, problems_of
+from tui.model.validation import file_schema, in_order, problems_of
 from tui.model.yaml_text import YamlDocument, load
 
 NAME_PATTERN = r"^[a-z0-9][a-z0-9_-]*$"
@@ -307,12 +307,7 @@ def baselines_of(found: BaselineFile) -> Iterator[Baseline]:
 
 def baseline_json_schema() -> dict[str, Any]:
     """Return the JSON Schema of a file of baselines."""
-    schema = BaselineFile.model_json_schema(by_alias=True)
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **schema,
-        "title": "benchtui baselines",
-    }
+    return file_schema(BaselineFile, "benchtui baselines")
 
 
 def _setup_problems(found: BaselineFile, document: YamlDocument) -> Iterator[Problem]:

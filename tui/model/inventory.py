@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from tui.model import hostspec
 from tui.model.address import HostAddress
 from tui.model.problem import Problem, UsageError, did_you_mean
-from tui.model.validation import in_order, problems_of
+from tui.model.validation import file_schema, in_order, problems_of
 from tui.model.yaml_text import YamlDocument, load
 
 GROUP_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$"
@@ -188,12 +188,7 @@ class Inventory(_Strict):
 
 def inventory_json_schema() -> dict[str, Any]:
     """Return the JSON Schema of an inventory file."""
-    schema = InventoryFile.model_json_schema()
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **schema,
-        "title": "benchtui inventory",
-    }
+    return file_schema(InventoryFile, "benchtui inventory")
 
 
 def load_inventory(text: str, file: str) -> Inventory:

@@ -16,7 +16,7 @@ from tui.model.plugin import guarded
 from tui.model.problem import Problem, UsageError
 from tui.model.profile import TOOL, Profile, placeholders, resolve_params, value_text
 from tui.model.tool import SUITE, foreign, installed, named, rules
-from tui.model.validation import in_order
+from tui.model.validation import file_schema, in_order
 from tui.model.yaml_text import KeyPath, load
 
 if TYPE_CHECKING:
@@ -76,12 +76,7 @@ def _failing(name: str, why: UsageError) -> type[BaseModel]:
 
 def profile_json_schema() -> dict[str, Any]:
     """Return the JSON Schema of a profile file."""
-    schema = whole().model_json_schema(by_alias=True)
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **schema,
-        "title": "benchtui profile",
-    }
+    return file_schema(whole(), "benchtui profile")
 
 
 # where a parameter may be used, besides each tool's part

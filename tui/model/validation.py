@@ -1,4 +1,4 @@
-"""Convert pydantic's errors to problems: place, value found, allowed values."""
+"""Convert pydantic's errors to problems: place, value found, allowed values. JSON Schemas."""
 
 from __future__ import annotations
 
@@ -12,6 +12,12 @@ from pydantic_core import ErrorDetails
 from tui.model.problem import Problem, did_you_mean
 from tui.model.quantities import shown
 from tui.model.yaml_text import KeyPath, YamlDocument
+
+
+def file_schema(model: type[BaseModel], title: str) -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of a file that people edit."""
+    draft = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return {**draft, **model.model_json_schema(), "title": title}
 
 
 def problems_of(

@@ -1,4 +1,4 @@
-"""Parse YAML into plain data, with line and column of every key and value.
+"""Parse YAML into plain data, with line and column of every key and value; write scalars.
 
 libyaml parses the text into a node graph, which is converted here by the rules of YAML 1.2 (yes and
 no are words, 010 is ten). Tags never construct Python objects, aliases and nesting are limited,
@@ -8,6 +8,7 @@ duplicate keys are errors.
 from __future__ import annotations
 
 import functools
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -80,6 +81,24 @@ class YamlDocument:
         line, column = self.position(path, key)
         line_text = message if message.isprintable() else printable(" ".join(message.split()))
         return Problem(line_text, self.file, line, column, code=code)
+
+
+_PLAIN = re.compile(
+    r"[A-Za-z/$][A-Za-z0-9_./$+-]*(?:[:,][A-Za-z0-9_./$+-]+)*|\d{1,15}[a-zA-Z]{1,3}"
+)
+_WORDS = ("true", "false", "yes", "no", "on", "off", "y", "n", "null")
+
+
+def scalar(text: str) -> str:
+    """Return a text as a YAML scalar, quoted if necessary."""
+    words = re.fullmatch(r"[A-Za-z/][\w./$+-]*(?: [\w./$+()%-]+)*", text, re.ASCII)
+    plain = (words or _PLAIN.fullmatch(text)) and text.lower() not in _WORDS and len(text) < 200
+    return text if plain else json.dumps(text, ensure_ascii=False)
+
+
+def number_or_scalar(text: str) -> str:
+    """Return a value as a YAML scalar, unquoted if it is a whole number."""
+    return text if re.fullmatch(r"0|[1-9]\d{0,14}", text) else scalar(text)
 
 
 def load(text: str, file: str) -> YamlDocument:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         Sample,
     )
     from tui.model.plan import FileSpec, HostTask, JobLoad, Step
-    from tui.model.profile import ParamValue, Profile
+    from tui.model.profile import Param, ParamValue, Profile
     from tui.model.search import Change, Offer
     from tui.text.form import Text
     from tui.workloads.mpi import MpiProgram
@@ -495,6 +495,18 @@ class Workload(InProfile, Planning, OnHost, Reading, Showing, Importing, Protoco
     def from_terms(self) -> FromTerms:
         """Return the builder of jobs from ``key=value`` terms."""
         return ProfilesOnly()
+
+
+def param_text(param: Param) -> str:
+    """Return a parameter of an imported profile as YAML in one line."""
+    import json
+
+    from tui.model.yaml_text import number_or_scalar, scalar
+
+    text = str(param.default)
+    # within braces a comma would end it
+    default = json.dumps(text, ensure_ascii=False) if "," in text else number_or_scalar(text)
+    return f"{{default: {default}, kind: {param.kind}, help: {scalar(param.help)}}}"
 
 
 def default_tag(file: str) -> str:

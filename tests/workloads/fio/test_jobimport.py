@@ -330,6 +330,11 @@ def test_braces_are_characters() -> None:
     assert only(in_job("description=x{y}")).body.jobs["a"]["description"] == "x{{y}}"
 
 
+def test_a_comma_in_a_directory_stays() -> None:
+    made = import_job("[a]\ndirectory=/mnt/a,b\nrw=read\nsize=1m\n", "a.fio", None, {})
+    assert load_profile(made.profiles[0][1], "a.yaml").params["directory"].default == "/mnt/a,b"
+
+
 def test_a_job_without_a_directory_gets_a_parameter_for_it() -> None:
     found = imported("[a]\nrw=read\nsize=1m\n")
     assert profiles(found)[0].body.shared["directory"] == "{directory}"

@@ -95,18 +95,19 @@ def say(text: str) -> None:
     print(printable_lines(text), file=sys.stderr, flush=True)
 
 
+def add_flag(parser: argparse._ActionsContainer, name: str, help_text: str) -> None:
+    """Add an option without a value."""
+    parser.add_argument(name, action="store_true", help=help_text)
+
+
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add --json: one document on stdout; messages go to stderr."""
-    parser.add_argument(
-        "--json", action="store_true", help="print the result as one JSON document on stdout"
-    )
+    add_flag(parser, "--json", "print the result as one JSON document on stdout")
 
 
 def add_redaction(parser: argparse.ArgumentParser) -> None:
     """Add --redact and --hide."""
-    parser.add_argument(
-        "--redact", action="store_true", help="replace names, addresses and paths; remove notes"
-    )
+    add_flag(parser, "--redact", "replace names, addresses and paths; remove notes")
     parser.add_argument(
         "--hide",
         action="append",

@@ -17,7 +17,8 @@ from msgspec import Struct, field
 from tui.model.plan import is_device
 from tui.model.problem import Problem, UsageError
 from tui.model.profile import Param, ParamKind, parse_param
-from tui.workloads.base import Imported, checked_tag
+from tui.model.yaml_text import number_or_scalar, scalar
+from tui.workloads.base import Imported, checked_tag, param_text
 from tui.workloads.elbencho.options import (
     ELSEWHERE,
     OBJECT_PHASES,
@@ -332,12 +333,10 @@ def _suite(tag: str, origin: str, members: Sequence[str]) -> str:
 
 
 def _head(tag: str, title: str, tool: str) -> list[str]:
-    import json
-
     return [
         f"profile: {tag}",
         "version: 1",
-        f"title: {json.dumps(title, ensure_ascii=False)}",
+        f"title: {scalar(title)}",
         f"tool: {tool}",
         "",
     ]
@@ -360,13 +359,13 @@ def _profile(tag: str, origin: str, command: _Command, phase: Phase, file: str) 
     lines = _head(tag, f"Imported from {origin}: {phase.name}", "elbencho")
     lines += [
         "params:",
-        *(_param_line(name, param) for name, param in params.items()),
+        *(f"  {name}: {param_text(param)}" for name, param in params.items()),
         "",
         "elbencho:",
     ]
     lines += [f"  phase: {phase.name}", *place]
     lines += (
-        ["  options:", *(f"    {name}: {_yaml(text)}" for name, text in options.items())]
+        ["  options:", *(f"    {name}: {number_or_scalar(text)}" for name, text in options.items())]
         if options
         else []
     )
@@ -422,7 +421,7 @@ def _places(command: _Command, file: str) -> tuple[dict[str, Param], list[str]]:
     if len(command.paths) == 1:
         param = Param(default=command.paths[0], kind="path", help="File or device under test")
         return {"file": param}, ['  file: "{file}"']
-    return {}, ["  file:", *(f"    - {_yaml(path)}" for path in command.paths)]
+    return {}, ["  file:", *(f"    - {scalar(path)}" for path in command.paths)]
 
 
 def _headline(command: _Command, phase: Phase) -> list[str]:
@@ -439,26 +438,6 @@ def _headline(command: _Command, phase: Phase) -> list[str]:
         *lines,
         f"headline: {{metric: {metric}, direction: {'mixed' if mixed else phase.name}}}",
     ]
-
-
-def _param_line(name: str, param: Param) -> str:
-    return (
-        f"  {name}: {{default: {_yaml(str(param.default))}, kind: {param.kind}, help:"
-        f" {_yaml(param.help)}}}"
-    )
-
-
-def _yaml(text: str) -> str:
-    import json
-
-    plain = re.fullmatch(r"[A-Za-z0-9/][A-Za-z0-9_./-]*", text) and text.lower() not in (
-        "yes",
-        "no",
-        "on",
-        "off",
-        "null",
-    )
-    return text if plain else json.dumps(text, ensure_ascii=False)
 
 
 def _check(text: str, file: str, line: int) -> None:

@@ -26,7 +26,7 @@ from tui.workloads.elbencho.output import (
     row_of,
     stamp_ms,
 )
-from tui.workloads.messages import TO_CHECK, Explainer, http_error_text, rule, silent
+from tui.workloads.messages import TO_CHECK, Explainer, http_error_text, rule, silent, unknown
 from tui.workloads.reading import LineSplitter, LogLine
 
 FAILED = re.compile(r"^\d\d:\d\d:\d\d\.\d+ ERROR: [^:]* failed\.$")
@@ -132,7 +132,7 @@ class ElbenchoReader:
         self._objects = any(task.objects for task in step.tasks)
         self._out, self._err = LineSplitter(LONGEST_LINE), LineSplitter()
         self._requests = FailedRequestJoiner()
-        self._explainer = explainer()
+        self._explainer = Explainer(RULES, unknown)
         self._columns: list[str] = []
         self._pending: Row | None = None  # writes of a mixed phase, whose reads are the next row
         self._so_far: dict[str, RunningTotals] = {}
@@ -358,12 +358,3 @@ RULES = (
     rule(AT + r"ERROR: (?P<what>.*)", "error", "{what}", "elbencho-error"),
     rule(AT + r"(NOTE|WARNING|Warning): (?P<what>.*)", "warning", "{what}"),
 )
-
-
-def explainer() -> Explainer:
-    """Return an explainer of elbencho's messages."""
-    return Explainer(RULES, _unknown)
-
-
-def _unknown(line: str) -> LogLine:
-    return "info", line.strip()

@@ -4,7 +4,6 @@ written.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,8 @@ from dataclasses import dataclass, field
 from tui.model.plan import is_device
 from tui.model.problem import Problem, UsageError
 from tui.model.profile import HOST_PLACEHOLDERS, Param, ParamKind, parse_param
+from tui.model.yaml_text import number_or_scalar, scalar
+from tui.workloads.base import param_text
 from tui.workloads.fio.option_table import by_name, canonical
 from tui.workloads.fio.options import SYNC_OPTIONS, JobFileOption
 
@@ -29,10 +30,6 @@ PARAMS: dict[str, tuple[ParamKind, str]] = {
 DEFAULT_DIRECTORY = "/var/tmp"
 BIG_BLOCK = 128 * 1024
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
-_PLAIN = re.compile(
-    r"[A-Za-z/$][A-Za-z0-9_./$+-]*(?:[:,][A-Za-z0-9_./$+-]+)*|\d{1,15}[a-zA-Z]{1,3}"
-)
-_YAML_WORDS = ("true", "false", "yes", "no", "on", "off", "y", "n", "null")
 _READ = ("read", "randread")
 _TRIM = ("trim", "randtrim")
 _WRITE = ("write", "randwrite", "trimwrite", "randtrimwrite")
@@ -228,15 +225,8 @@ def _param_lines(params: Mapping[str, Param]) -> list[str]:
     width = max(map(len, params)) + 1
     return [
         "params:",
-        *(f"  {name + ':':<{width}} {_param_text(param)}" for name, param in params.items()),
+        *(f"  {name + ':':<{width}} {param_text(param)}" for name, param in params.items()),
     ]
-
-
-def _param_text(param: Param) -> str:
-    return (
-        f"{{default: {json_or_plain(str(param.default))}, kind: {param.kind}, help:"
-        f" {scalar(param.help)}}}"
-    )
 
 
 def _fio_lines(sheet: _Sheet) -> list[str]:
@@ -270,7 +260,7 @@ def _option_text(sheet: _Sheet, option: JobFileOption) -> str:
         return f'{name}: "{{{param}}}"'
     if option.value == "" and by_name().get(option.name, {}).get("type") == "set":
         return f"{name}:"
-    return f"{name}: {json_or_plain(_escaped(sheet, option.value))}"
+    return f"{name}: {number_or_scalar(_escaped(sheet, option.value))}"
 
 
 def _escaped(sheet: _Sheet, value: str) -> str:
@@ -280,20 +270,6 @@ def _escaped(sheet: _Sheet, value: str) -> str:
         doubled = part.replace("{", "{{").replace("}", "}}")
         parts[index] = f"{{{sheet.variables[part]}}}" if index % 2 else doubled
     return "".join(parts)
-
-
-def scalar(text: str) -> str:
-    """Return a text as a YAML scalar, quoted if necessary."""
-    words = re.fullmatch(r"[A-Za-z/][\w./$+-]*(?: [\w./$+()%-]+)*", text, re.ASCII)
-    plain = (
-        (words or _PLAIN.fullmatch(text)) and text.lower() not in _YAML_WORDS and len(text) < 200
-    )
-    return text if plain else json.dumps(text, ensure_ascii=False)
-
-
-def json_or_plain(text: str) -> str:
-    """Return a value as YAML, unquoted if it is a whole number."""
-    return text if re.fullmatch(r"0|[1-9]\d{0,14}", text) else scalar(text)
 
 
 def _tail(phase: JobPhase) -> list[str]:
