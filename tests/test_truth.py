@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -16,7 +17,17 @@ from tests.long.lies.lie import Lie
 from tests.long.lies.own_cpu import Second
 from tests.long.lies.page import DATA, PAGE, filled
 from tests.long.lies.play import Played, confirmed
-from tests.long.lies.tally import aside, checks, classes, clean, confusion, interval, missed
+from tests.long.lies.tally import (
+    Conditions,
+    aside,
+    checks,
+    classes,
+    clean,
+    conditions,
+    confusion,
+    interval,
+    missed,
+)
 from tui.judge.catalogue import BY_ID
 from tui.model.record import Finding
 
@@ -128,3 +139,17 @@ def test_a_bottleneck_is_counted_where_it_was() -> None:
 def test_counts_are_thinned_to_their_share() -> None:
     assert sum(thinned([1] * 150, 0.9)) == 135
     assert thinned([10, 20], 2.0) == [20, 40]
+
+
+def test_the_conditions_count_every_run_once_by_its_part() -> None:
+    lone = Lie("limit", "", bottleneck="rate")
+    busy = replace(CLEAN, name="clean, busy", company=True)
+    outcome = {
+        each: [Played(neighbours=each is BOTH) for _ in range(count)]
+        for count, each in enumerate((LATE, BOTH, CLEAN, DEVICE, lone, busy), 1)
+    }
+    told = {row[""]: str(row["value"]) for row in conditions(outcome, [], Conditions(1, 0, 0, 0))}
+    counts = [int(word) for word in re.findall(r"(\d+) (?!doctored|runs \()", told["runs"])]
+    assert counts == [1, 2, 3 + 6, 4, 5] and told["runs"].startswith(f"{sum(counts)} runs (")
+    assert "0 of the 15 runs" in told["CPU used by other processes"]
+    assert "2 of the 15" in told["CPU used by other processes"]

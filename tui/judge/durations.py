@@ -34,8 +34,9 @@ TOGETHER = 0.9  # of the time of the longest host, for loads that end with their
     rule=(
         f"in a timed load, no host stops more than {END_SKEW_S:g} s before the longest-running"
         f" one (error above {units.share(END_SKEW_SHARE)} of its time, if the clocks are"
-        " accurate enough); in a size-bound load, all hosts run together for"
-        f" {units.share(TOGETHER)} of the time"
+        " accurate enough); in a size-bound load whose hosts run together for less"
+        f" than {units.share(TOGETHER)} of the longest-running one's time, no host runs for less"
+        " than that"
     ),
     advice=(
         "Find out what ended the load on that host (stderr under raw/, kernel log, files)."

@@ -97,6 +97,20 @@ def sections(
     }
 
 
+KINDS = (
+    "examples", "staged lies", "clean runs", "runs of bottlenecks", "examples of bottlenecks",
+)  # fmt: skip
+
+
+def _kind_of_run(lie: Lie) -> str:
+    """Return which part of a run of `make lies` a run belongs to: one of KINDS."""
+    if lie.clean:
+        return KINDS[2]
+    if lie.finding:
+        return KINDS[1] if lie.generated else KINDS[0]
+    return KINDS[3] if lie.generated else KINDS[4]
+
+
 def code() -> str:
     """Return the commit of the code that is measured, with `-dirty` if files differ from it."""
     command = ["git", "describe", "--always", "--dirty"]
@@ -118,6 +132,11 @@ def conditions(outcome: Outcome, doctored: Sequence[JudgedCase], at: Conditions)
         each.is_busy(lie) for lie, played in outcome.items() if not lie.company for each in played
     )
     of = sum(len(played) for lie, played in outcome.items() if not lie.company)
+    beside = sum(
+        each.neighbours for lie, played in outcome.items() if not lie.company for each in played
+    )
+    kinds = Counter(_kind_of_run(lie) for lie, played in outcome.items() for _ in played)
+    parts = ", ".join(f"{kinds[name]} {name}" for name in KINDS if kinds[name])
     pairs = {
         "when": f"{when_text(at.begun, at.seconds)}; seed {at.seed}",
         "where": (
@@ -125,10 +144,11 @@ def conditions(outcome: Outcome, doctored: Sequence[JudgedCase], at: Conditions)
             f" {at.load:.1f}"
         ),
         "code": code(),
-        "runs": f"{len(runs)} runs, {len(doctored)} doctored results",
+        "runs": f"{len(runs)} runs ({parts}), {len(doctored)} doctored results",
         "CPU used by other processes": (
             f"{used}, in the worst second of each run; above {BUSY:.0%} in {busy} of the {of} runs "
-            "meant to be undisturbed; these count as runs with busy CPUs"
+            f"without busy CPUs (such runs count as busy); {beside} of the {of} ran side by side,"
+            " and do not count as others to each other"
         ),
     }
     return [{"": name, "value": text} for name, text in pairs.items()]
