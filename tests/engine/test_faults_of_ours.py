@@ -15,7 +15,7 @@ import pytest
 from tests.lab.course import course
 from tests.lab.faults import marked
 from tests.lab.sshd import SshdLab
-from tui.engine.executors.load import stop_host
+from tui.engine.executors.executor import stop_host
 from tui.engine.run.run import execute
 from tui.model.event import RunEnded
 from tui.model.operands import clause

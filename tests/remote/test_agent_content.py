@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.engine.run.step_files import SAMPLED, SAMPLED_FILES, sampled_of
+from tui.engine.run.layout import SAMPLED, SAMPLED_FILES, sampled_of
 from tui.model.plan import FileSpec
 from tui.remote.agent import Agent
 from tui.remote.answers import BlockSample

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.engine.control import ControlServer, EngineAsker, Request, take_link
-from tui.engine.executors.load import stop_host
+from tui.engine.executors.executor import stop_host
 from tui.engine.launch import EngineMode
 from tui.engine.preflight.logout import forwarded_agent
 from tui.engine.run.run import execute, open_run

@@ -12,8 +12,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from tui.capacity.budget import points_planned
-from tui.engine.executors.executor import AdoptedStep
-from tui.engine.executors.load import run_load
+from tui.engine.executors.executor import AdoptedStep, run_load
 from tui.engine.executors.lookup import executor_of
 from tui.engine.executors.per_host import identify_written, not_reached, reopen_all, take_result
 from tui.engine.run.preflight import connect_servers, preflight

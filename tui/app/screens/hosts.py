@@ -32,9 +32,8 @@ from tui.text.table import Column
 
 if TYPE_CHECKING:
     from tui.app.dialogs.forms import NewHosts
-    from tui.engine.inputs.source_groups import SourceAnswer
+    from tui.engine.inputs.hosts import SourceAnswer, SourceGroup
     from tui.engine.preflight.host_check import HostCheck
-    from tui.model.source_group import SourceGroup
 
 FIRST_FRAME_WAITS_S = 0.1  # for the hosts; a frame that must be painted twice is later
 AGES_S = 10.0  # between updates of the age of sources' answers
@@ -184,7 +183,7 @@ class HostsScreen(FilteredScreen):
 
     def take_source(self, answer: SourceAnswer) -> None:
         """Keep and show the answer of a source."""
-        from tui.engine.inputs.source_groups import take_answer
+        from tui.engine.inputs.hosts import take_answer
 
         self.host_list.asking.discard(answer.group.title)
         take_answer(self.shell.fleet, answer)

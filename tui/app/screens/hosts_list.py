@@ -35,13 +35,11 @@ from tui.text.line import (
 from tui.text.table import Column
 
 if TYPE_CHECKING:
-    from tui.engine.inputs.hosts import Fleet
-    from tui.engine.inputs.source_groups import SourceAnswer
+    from tui.engine.inputs.hosts import Fleet, SourceAnswer, SourceGroup
     from tui.engine.preflight.host_check import HostCheck
     from tui.metrics.facts import FactDifference, FactsTogether
     from tui.model.address import HostAddress
     from tui.model.hostfacts import Fact
-    from tui.model.source_group import SourceGroup
 
 GROUPS_KEPT = 32
 DIFFERS_CELLS = 40  # of the facts that a host differs in
@@ -380,7 +378,7 @@ def groups_of_sources(fleet: Fleet) -> list[SourceGroup]:
     """Return the groups of an inventory that are filled by sources."""
     if not fleet.sources and not fleet.has_asked:
         return []
-    from tui.engine.inputs.source_groups import source_groups
+    from tui.engine.inputs.hosts import source_groups
 
     return source_groups(fleet)
 
@@ -423,7 +421,7 @@ def ask_sources(
 
     `take` is called on the event loop.
     """
-    from tui.engine.inputs.source_groups import ask_again
+    from tui.engine.inputs.hosts import ask_again
 
     loop, context = asyncio.get_running_loop(), contextvars.copy_context()
 

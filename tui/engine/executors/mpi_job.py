@@ -7,8 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tui.engine.executors.executor import end_of
-from tui.engine.executors.load import ABORT_PATIENCE_S, STOP_PATIENCE_S, end_runs
+from tui.engine.executors.executor import ABORT_PATIENCE_S, STOP_PATIENCE_S, end_of, end_runs
 from tui.engine.preflight.clean import why_kept
 from tui.engine.preflight.mpi_hosts import (
     HOST_FILE,

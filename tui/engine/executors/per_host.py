@@ -9,8 +9,14 @@ from functools import partial
 from typing import TypeVar
 
 from tui import workloads
-from tui.engine.executors.executor import AdoptedStep, early_end, end_of, loss_of
-from tui.engine.executors.load import DELIVERY_S, run_load
+from tui.engine.executors.executor import (
+    DELIVERY_S,
+    AdoptedStep,
+    early_end,
+    end_of,
+    loss_of,
+    run_load,
+)
 from tui.engine.executors.open_files import recording_open_files
 from tui.engine.session.context import (
     ARM,

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from tui.capacity.answer import answer
 from tui.capacity.next_point import has_rate, next_offer, unbounded, why_over
 from tui.capacity.points import PointData, clearly_over, judge
-from tui.engine.executors.load import end_early
+from tui.engine.executors.executor import end_early
 from tui.engine.plan.search import offered_step
 from tui.engine.session.context import (
     EXIT_COMPLETE,

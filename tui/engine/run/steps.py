@@ -8,10 +8,15 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 from tui.engine.executors.lookup import executor_of
-from tui.engine.run.layout import layout, make_directories
+from tui.engine.run.layout import (
+    check_written,
+    drop_caches,
+    layout,
+    make_directories,
+    sample_content,
+)
 from tui.engine.run.limits import record_changed_limits
 from tui.engine.run.preflight import copy_programs, take_locks
-from tui.engine.run.step_files import check_written, drop_caches, sample_content
 from tui.engine.session.context import (
     BRING_BACK,
     EXIT_PARTIAL,
