@@ -37,7 +37,7 @@ def test_one_output_imported_twice_is_one_measurement_whatever_the_tool(name: st
     assert any("same measurement" in each.text for each in compare([one, again], [other]).obstacles)
 
 
-files = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(1, 1000), min_size=1)
+files = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(64, 1000), min_size=1)
 
 
 @given(st.lists(files, min_size=2, max_size=5))
@@ -56,6 +56,10 @@ def test_the_files_of_one_of_two_imports_may_be_among_those_of_the_other(
     records = [with_files(0, one), with_files(1, {f"x{each}": 9 for each in more} | one)]
     for pair in (records, records[::-1]):
         assert copies_among(pair) == [(0, 1)]
+
+
+def test_runs_of_which_only_empty_files_are_known_are_no_copies() -> None:
+    assert copies_among([with_files(at, SMALL) for at in range(3)]) == []
 
 
 @given(st.lists(st.sampled_from([0.9, 1.0, 1.1, 1.2]), min_size=2, max_size=5))

@@ -12,8 +12,8 @@ import pytest
 from tests.app.search_maker import (
     curve_in,
 )
+from tests.samples.records import again, step
 from tests.samples.records import run as run_of
-from tests.samples.records import step
 from tui.analysis.compare import compare, percentile_uncertainty
 from tui.analysis.measured import NoiseFloors
 from tui.analysis.searches import compare_searches, measure_searches, search_lines
@@ -31,8 +31,8 @@ from tui.view.report.vega import svg_of
 
 
 def scaled(record: RunRecord, factor: float) -> RunRecord:
-    """Return the same search with every rate so many times as high."""
-    made = record.model_copy(deep=True)
+    """Return the same search, measured again, with every rate so many times as high."""
+    made = again(record)
     assert made.search is not None
     assert made.search.answer is not None
     for point in made.search.points:
@@ -141,8 +141,8 @@ def test_a_report_holds_searches_against_each_other_with_intervals_and_curves(
 
 
 def never_met(record: RunRecord) -> RunRecord:
-    """Return the same search as one that found no load that keeps its limits."""
-    made = record.model_copy(deep=True)
+    """Return the same search, measured again, as one that found no load that keeps its limits."""
+    made = again(record)
     assert made.search is not None and made.search.answer is not None
     made.search.answer.state, made.search.answer.step = "never-met", None
     return made
@@ -151,18 +151,18 @@ def never_met(record: RunRecord) -> RunRecord:
 def test_a_system_that_keeps_the_limits_at_no_load_is_worse_than_one_that_does(
     record: RunRecord,
 ) -> None:
-    none = never_met(record)
-    found = compare([record] * 4, [none] * 4)
+    mine, none = [again(record) for _ in range(4)], [never_met(record) for _ in range(4)]
+    found = compare(mine, none)
     assert (found.word, exit_code(found, ())) == ("worse", 1)
     assert "no load meets the limits in 4 of 4 searches of B" in "\n".join(
         plain_lines(comparison_lines(found, 200))
     )
-    assert compare([none] * 4, [record] * 4).word == "better"
+    assert compare(none, mine).word == "better"
     for searches, word in ((1, "inconclusive"), (3, "too few repetitions to say")):
-        few = compare([record] * searches, [none] * searches)
+        few = compare(mine[:searches], none[:searches])
         assert (few.word, exit_code(few, ())) == (word, 3)
-    assert compare([none], [none]).word == "not measured"
-    some = compare([record] * 4, [record, record, record, none])
+    assert compare(none[:1], none[1:2]).word == "not measured"
+    some = compare(mine, [*(again(record) for _ in range(3)), none[0]])
     assert some.search is not None
     assert (some.word, some.search.why) == ("inconclusive",
         "4 and 3, need 4 each; ranges overlap; "
@@ -180,9 +180,7 @@ def test_single_searches_are_judged_by_the_noise_floor_of_searches(
     record: RunRecord, tmp_path: Path
 ) -> None:
     floors = with_floor(tmp_path, record, (1.0, 1.002, 0.998, 1.001, 0.999, 1.0))
-    answers = {
-        each: compare([record], [scaled(record, each)], floors) for each in (0.5, 1.0, 2.0)
-    }
+    answers = {each: compare([record], [scaled(record, each)], floors) for each in (0.5, 1.0, 2.0)}
     assert answers[0.5].word == "worse" and answers[2.0].word == "better"
     same = answers[1.0].search
     assert same is not None and same.ratio.low is not None and same.floor is not None

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.app.search_maker import curve_in, offers, scaling_in, search_in
+from tests.samples.records import again
 from tui.analysis.compare import compare
 from tui.export.tables import tables_of
 from tui.export.time_series import line_of, result_families, result_points
@@ -106,8 +107,9 @@ def test_two_runs_over_hosts_are_compared_with_the_most_hosts_that_both_have(
 def test_repetitions_over_hosts_and_runs_without_a_common_number(
     linear: RunRecord, contended: RunRecord
 ) -> None:
-    assert compare([linear] * 4, [contended] * 4).word == "worse"
-    assert compare([linear] * 2, [contended] * 2).word == "too few repetitions to say"
+    a, b = ([again(each) for _ in range(4)] for each in (linear, contended))
+    assert compare(a, b).word == "worse"
+    assert compare(a[:2], b[:2]).word == "too few repetitions to say"
     other = contended.model_copy(deep=True)
     assert other.search is not None and other.search.scaling is not None
     for point in other.search.scaling.points:

@@ -25,7 +25,7 @@ COMMANDS = [
 ]
 BASE = [f"20260101T00000{number}Z-test-p-000{number}" for number in range(6)]
 GOOD, NEW = BASE[-1], "20260102T000000Z-test-p-000b"
-SPREAD = (1.0, 1.002, 0.998, 1.001, 0.999, 1.0)
+SPREAD = (1.0, 1.002, 0.998, 1.001, 0.999, 1.0001)
 
 
 def command(*begin: str) -> list[str]:

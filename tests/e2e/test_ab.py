@@ -167,8 +167,8 @@ def test_what_looks_have_spent_counts_when_the_experiment_continues(
     ("1s", "", 2,
         "benchtui: --within 1s: too short for the minimum of 4 runs with 1 s of load each\n"),
     ("1s", "ABB", 3,
-        "experiment mine: the time limit is short for the minimum of 1 more run\n"),
-    ("1s", "ABBA", 1, "experiment mine: the time limit is short for more runs\n"),
+        "experiment mine: the time limit is tight for the minimum of 1 more run\n"),
+    ("1s", "ABBA", 1, "experiment mine: the time limit is too short for another pair of runs\n"),
     ("64s", "ABBA", 1, "experiment mine: up to 4 more runs fit in the time limit, in ABBA order\n"),
 ])  # fmt: skip
 def test_how_many_runs_there_is_time_for_is_true(

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from tui.metrics.figures import latency_of
 from tui.model.record import RunRecord
 
+LEAST_BYTES = 64  # of shared output: less, such as empty files as they are saved, holds no result
 LEAST_IOS = 100  # with fewer, clocks that count microseconds may agree by chance
 
 
@@ -32,7 +33,8 @@ def copies_among(records: Sequence[RunRecord]) -> list[tuple[int, int]]:
         alike |= {
             other
             for other, size in shared.items()
-            if 2 * size >= min(sum(outputs[other].values()), sum(outputs[place].values())) > 0
+            if size >= LEAST_BYTES
+            and 2 * size >= min(sum(outputs[other].values()), sum(outputs[place].values()))
         }
         found += [(other, place) for other in sorted(alike)]
         by_mark = dict.fromkeys(marks, place) | by_mark
