@@ -8,10 +8,7 @@ from math import prod
 
 from msgspec import Struct
 
-from tui.capacity.budget import (
-    seconds_for,
-    settle_after,
-)
+from tui.capacity.budget import seconds_for, settle_after
 from tui.capacity.hold import held
 from tui.model.operands import Clause, clause
 from tui.model.search import RATE, Offer, Search, SearchPoint

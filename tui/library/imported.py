@@ -48,12 +48,12 @@ from tui.model.record import (
     RunRecord,
 )
 from tui.model.rundir import RAW_DIR, RECORD_FILE, new_run_id
-from tui.model.step_record import MetadataRecord, StepError, StepRecord, TaskRecord
+from tui.model.step_record import MetadataRecord, StepError, StepRecord
 from tui.record.cells import steps_in_error
 from tui.record.figures import StepFigures, series_record
 from tui.record.headline import metadata_record, run_headline, step_value
 from tui.record.sections import matrix_record
-from tui.record.step import measured_s
+from tui.record.step import measured_s, outcome_record
 from tui.record.timeline import HostSpan, JournalData, timing_record
 from tui.workloads.base import ImportedOutput, KeptFile
 from tui.workloads.reading import ImportBudget, budget, within
@@ -345,7 +345,7 @@ def _step(plan: Plan, step: Step, found: Measured, begun: float, state: RunState
         headline=step_value(plan.headline_of(step), figures.aggregate, kind, metadata),
         results=figures,
         metadata=metadata,
-        tasks={host: _task(each, spans.get(host)) for host, each in found.items()},
+        tasks={host: outcome_record(spans.get(host), result) for host, result in results.items()},
         timing=timing_record(spans if metadata is None else {}),
         series=series_record(measurement) if measurement is not None else None,
         errors=errors,
@@ -390,19 +390,6 @@ def _measurement(step: Step, found: Measured, begun: float) -> Measurement | Non
     for end_t, sample in sorted(samples, key=lambda each: each[0]):
         measurement.add(sample, max(0.0, end_t - sample.interval_s), end_t)
     return measurement
-
-
-def _task(each: ImportedOutput, span: HostSpan | None) -> TaskRecord:
-    result = each.result
-    return TaskRecord(
-        errors=list(result.errors),
-        final=result.final,
-        tool_version=result.tool_version or None,
-        start_s=None if span is None else round(span.start_t, 3),
-        end_s=None if span is None else round(span.end_t, 3),
-        usr_cpu=result.usr_cpu,
-        sys_cpu=result.sys_cpu,
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,9 +90,7 @@ RANK_0 = "higher where rank 0 is faster than the slowest rank"
 
 def metadata_record(view: MetadataView | None, step: Step) -> MetadataRecord | None:
     """Return the results of an MPI benchmark so far; None if there are none."""
-    from tui.model.step_record import (
-        MetadataRecord,
-    )  # only MPI runs need it
+    from tui.model.step_record import MetadataRecord  # only MPI runs need it
 
     if view is None or step.mpi is None:
         return None

@@ -214,12 +214,18 @@ def task_record(
     seen: StepState, task: HostTask, span: HostSpan | None, result: HostResult | None
 ) -> TaskRecord:
     """Return the record of one host's command."""
-    ended = seen.ended.get(("measure", task.host))
-    record = TaskRecord(randseed=task.randseed)
+    record = outcome_record(span, result)
+    record.randseed = task.randseed
+    if (ended := seen.ended.get(("measure", task.host))) is not None:
+        record.exit_code, record.ended = ended.exit_code, ended.reason
+    return record
+
+
+def outcome_record(span: HostSpan | None, result: HostResult | None) -> TaskRecord:
+    """Return when a host measured, and what its result says of its command."""
+    record = TaskRecord()
     if span is not None:
         record.start_s, record.end_s = rounded(span.start_t), rounded(span.end_t)
-    if ended is not None:
-        record.exit_code, record.ended = ended.exit_code, ended.reason
     if result is not None:
         record.final, record.errors = result.final, list(result.errors)
         record.tool_version = result.tool_version or None

@@ -11,7 +11,7 @@ from tui.model.problem import BenchtuiError
 from tui.model.profile_load import load_profile
 from tui.workloads.fio.blocks import block_problem, direct_sizes
 from tui.workloads.fio.options import JobOptions
-from tui.workloads.fio.terms import make_job
+from tui.workloads.fio.terms import FioTerms
 
 DIRECT = {"ioengine": "libaio", "direct": "1"}
 
@@ -63,12 +63,12 @@ def test_sizes_of_direct_io_are_those_of_each_target() -> None:
 )
 def test_a_job_of_terms_names_the_term(terms: dict[str, list[str]], refused: bool) -> None:
     given = {"filename": ["/dev/sdb"], **terms}
-    assert make_job({"directory": ["/mnt/t"], **terms}).body
+    assert FioTerms().job_of_terms({"directory": ["/mnt/t"], **terms}).body
     if not refused:
-        assert make_job(given).body
+        assert FioTerms().job_of_terms(given).body
         return
     with pytest.raises(BenchtuiError, match=f"bs={','.join(terms['bs'])}: "):
-        make_job(given)
+        FioTerms().job_of_terms(given)
 
 
 def test_a_plan_refuses_what_a_parameter_makes_of_a_valid_profile() -> None:

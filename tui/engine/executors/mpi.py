@@ -250,7 +250,7 @@ async def _finish_trial(job: MpiJob, head: HostSession) -> None:
     refuse_failed(JUDGE, job.sessions.values())
 
 
-async def measure_program(ctx: RunContext, step: Step, window: Window) -> None:
+async def measure(ctx: RunContext, step: Step, window: Window) -> None:
     """Run one program over all hosts of a step and collect its result.
 
     In every case, ends all ranks and removes what `tidy` removes.
@@ -474,11 +474,6 @@ async def try_ahead(ctx: RunContext) -> None:
     """Launch a trial of every program of the plan. Raises RunRefused (exit 3)."""
     for key, step in launches(ctx).items():
         await try_out(ctx, step, ctx.ahead[key])
-
-
-async def measure(ctx: RunContext, step: Step, window: Window) -> None:
-    """Run one program over all hosts of a step and collect its result."""
-    await measure_program(ctx, step, window)
 
 
 async def adopt(

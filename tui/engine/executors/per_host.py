@@ -194,10 +194,7 @@ async def _disarm(run: TaskRun) -> None:
 
 
 def _still_armed(session: HostSession, error: HostError) -> None:
-    session.say(
-        "warning",
-        clause("not-cancelled", quote=error.told),
-    )
+    session.say("warning", clause("not-cancelled", quote=error.told))
 
 
 async def say_go(ctx: RunContext, runs: list[TaskRun]) -> None:

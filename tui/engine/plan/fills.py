@@ -11,9 +11,7 @@ from tui import workloads
 from tui.model.objects import ObjectSet
 from tui.model.plan import Headline, HostTask, Precondition, Step
 from tui.model.problem import UsageError
-from tui.model.profile import (
-    Profile,
-)
+from tui.model.profile import Profile
 from tui.model.quantities import parse_size
 
 if TYPE_CHECKING:

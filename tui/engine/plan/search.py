@@ -14,10 +14,7 @@ from msgspec.structs import replace
 from tui import workloads
 from tui.capacity.budget import fits, lacking, lead_s
 from tui.engine.plan.choices import OPTIONS, Words
-from tui.engine.plan.steps import (
-    person_text,
-    randseed,
-)
+from tui.engine.plan.steps import person_text, randseed
 from tui.metrics.registry import MIXED
 from tui.model.address import HostAddress
 from tui.model.extras import expect_statistics

@@ -66,10 +66,7 @@ async def identify_files(
         found = await session.ask(partial(_identify, specs))
         await _forget_absent(session, [spec for spec in specs if spec.path not in found.files])
     except HostError as error:
-        session.say(
-            "warning",
-            clause("files-unidentified", quote=error.told),
-        )
+        session.say("warning", clause("files-unidentified", quote=error.told))
         return
     found = in_place(session, found)
     session.seen.forget(spec.path for spec in specs)
@@ -134,10 +131,7 @@ async def identify_directories(session: HostSession) -> None:
         session.remember_created(made_now)
         await identify_paths(session, made_now)
     except HostError as error:
-        session.say(
-            "warning",
-            clause("directories-unidentified", quote=error.told),
-        )
+        session.say("warning", clause("directories-unidentified", quote=error.told))
 
 
 async def _identify(specs: Sequence[FileSpec], agent: Agent) -> Identities:

@@ -20,11 +20,7 @@ from tui.workloads.base import FromTerms
 from tui.workloads.fio.blocks import block_problem
 from tui.workloads.fio.engine_kinds import FILELESS_ENGINES, SYNC_ENGINES
 from tui.workloads.fio.option_table import by_name, canonical, name_problem, option_problem
-from tui.workloads.fio.options import (
-    DIRECTIONS,
-    OF_THE_TARGET,
-    JobOptions,
-)
+from tui.workloads.fio.options import DIRECTIONS, OF_THE_TARGET, JobOptions
 from tui.workloads.terms import GivenTerms, JobTerm, TermJob, TermParam, fits, unknown_term
 
 PATTERNS = ("randread", "randwrite", "randrw", "read", "write", "rw")
@@ -62,55 +58,8 @@ BIG_BLOCK = 128 * 1024  # from here on the figure is bandwidth
 MIXED = ("rw", "readwrite", "randrw")
 
 
-class FioTerms(FromTerms):
-    """Builds jobs from fio options given as terms."""
-
-    def job_terms(self) -> Sequence[JobTerm]:
-        """Return the options in the Job form."""
-        return TERMS
-
-    def term_names(self) -> Sequence[str]:
-        """Return every fio option that a profile may set."""
-        return _names()
-
-    def job_of_terms(self, given: GivenTerms) -> TermJob:
-        """Return the job for these terms. Raises UsageError."""
-        return make_job(given)
-
-    def part_of(self, words: str) -> str:
-        """Return the normal form of words about pattern or mix; empty for other words."""
-        return part_of(words)
-
-    def terms_of_parts(self, parts: Sequence[str]) -> Mapping[str, str]:
-        """Return ``rw`` and ``rwmixread`` as these words mean; empty for a contradiction."""
-        return terms_of(parts)
-
-    def words_of_parts(self, terms: Mapping[str, str]) -> Mapping[str, Sequence[str]]:
-        """Return words for ``rw`` and ``rwmixread``."""
-        return words_of(terms)
-
-
 def _names() -> list[str]:
     return [name for name in by_name() if name_problem(name) is None]
-
-
-def make_job(given: GivenTerms) -> TermJob:
-    """Return the job for these terms. Raises UsageError."""
-    checked = _checked(given)
-    values = {**_defaults(checked), **checked}
-    _check_target(values)
-    _check_blocks(values)
-    params = {name: _param(name, each) for name, each in values.items() if _is_param(name, each)}
-    options = {name: f"{{{name}}}" if name in params else each[0] for name, each in values.items()}
-    own = {
-        name: options.pop(name) for name in ("rw", "rwmixread", "bs", "numjobs") if name in options
-    }
-    place = {"filename_format": "benchtui.{host}.$jobnum.$filenum"} if "directory" in values else {}
-    body = {"global": {**options, **place, "time_based": 1}, "jobs": {"job": own}}
-    sizes = _sizes(values)
-    words = [*values["rw"], *(values["bs"] if sizes == "bs" else [sizes])]
-    fixed = {name: values[name][0] for name in values if name not in params}
-    return TermJob("-".join(words), _title(values), params, body, _more(values, params), fixed)
 
 
 def _checked(given: GivenTerms) -> dict[str, Sequence[str]]:
@@ -276,18 +225,6 @@ NAMES = {
 SAID = {name: f"{access} {direction}" for (access, direction), name in NAMES.items()}
 
 
-def part_of(words: str) -> str:
-    """Return the part that words mean; empty if they are not about pattern or mix."""
-    text = words.lower().strip()
-    parts = [_single(each) for each in text.split(",")]
-    if not all(parts):
-        return ""
-    shares = [each for each in parts if each.endswith("%")]
-    if len(parts) == 1:
-        return {"100%": "read", "0%": "write"}.get(parts[0], parts[0])
-    return ",".join(parts) if len(shares) in (0, len(parts)) else ""
-
-
 def _single(text: str) -> str:
     if found := SHORT.get(text) or NORMAL.get(text):
         return found
@@ -316,23 +253,6 @@ def _share(text: str) -> str:
     return {"read": f"{percent}%", "write": f"{100 - percent}%"}.get(of, "")
 
 
-def terms_of(parts: Sequence[str]) -> Mapping[str, str]:
-    """Return ``rw`` and ``rwmixread`` as all parts of a job mean; empty for a contradiction."""
-    shares = {each.replace("%", "") for each in parts if each.endswith("%")}
-    lists = {each for each in parts if "," in each and not each.endswith("%")}
-    singles = {each for each in parts if "," not in each and not each.endswith("%")}
-    if len(shares) > 1 or len(lists) > 1:
-        return {}
-    listed = [each.split(",") for each in lists]
-    found = [
-        _pattern({*singles, each} - {""}, mixed=bool(shares and not listed))
-        for each in (listed[0] if listed else [""])
-    ]
-    if not all(found) or (shares and not any(name in ("rw", "randrw") for name in found)):
-        return {}
-    return {"rw": ",".join(found)} | ({"rwmixread": shares.pop()} if shares else {})
-
-
 def _pattern(parts: Collection[str], *, mixed: bool) -> str:
     """Return fio's name of a pattern; empty for a contradiction. `mixed`: it has a mix."""
     own = [each.removeprefix("=") for each in parts if each.startswith("=")]
@@ -358,13 +278,77 @@ def _pattern(parts: Collection[str], *, mixed: bool) -> str:
     return NAMES.get((access, next(iter(directions))), "") if len(directions) == 1 else ""
 
 
-def words_of(terms: Mapping[str, str]) -> Mapping[str, Sequence[str]]:
-    """Return words for the pattern, with its mix, and the keys that each says."""
-    pattern, mix = terms.get("rw", ""), terms.get("rwmixread", "")
-    if not pattern:
-        return {}
-    said = SAID.get(pattern)
-    if said and said.endswith("mixed") and mix:
-        ratios = [f"{each}/{100 - int(each)}" for each in mix.split(",") if each.isdecimal()]
-        return {f"{','.join(ratios)} {said.partition(' ')[0]}": ("rw", "rwmixread")}
-    return {said or pattern: ("rw",)}
+class FioTerms(FromTerms):
+    """Builds jobs from fio options given as terms."""
+
+    def job_terms(self) -> Sequence[JobTerm]:
+        """Return the options in the Job form."""
+        return TERMS
+
+    def term_names(self) -> Sequence[str]:
+        """Return every fio option that a profile may set."""
+        return _names()
+
+    def job_of_terms(self, given: GivenTerms) -> TermJob:
+        """Return the job for these terms. Raises UsageError."""
+        checked = _checked(given)
+        values = {**_defaults(checked), **checked}
+        _check_target(values)
+        _check_blocks(values)
+        params = {
+            name: _param(name, each) for name, each in values.items() if _is_param(name, each)
+        }
+        options = {
+            name: f"{{{name}}}" if name in params else each[0] for name, each in values.items()
+        }
+        own = {
+            name: options.pop(name)
+            for name in ("rw", "rwmixread", "bs", "numjobs")
+            if name in options
+        }
+        place = (
+            {"filename_format": "benchtui.{host}.$jobnum.$filenum"} if "directory" in values else {}
+        )
+        body = {"global": {**options, **place, "time_based": 1}, "jobs": {"job": own}}
+        sizes = _sizes(values)
+        words = [*values["rw"], *(values["bs"] if sizes == "bs" else [sizes])]
+        fixed = {name: values[name][0] for name in values if name not in params}
+        return TermJob("-".join(words), _title(values), params, body, _more(values, params), fixed)
+
+    def part_of(self, words: str) -> str:
+        """Return the normal form of words about pattern or mix; empty for other words."""
+        text = words.lower().strip()
+        parts = [_single(each) for each in text.split(",")]
+        if not all(parts):
+            return ""
+        shares = [each for each in parts if each.endswith("%")]
+        if len(parts) == 1:
+            return {"100%": "read", "0%": "write"}.get(parts[0], parts[0])
+        return ",".join(parts) if len(shares) in (0, len(parts)) else ""
+
+    def terms_of_parts(self, parts: Sequence[str]) -> Mapping[str, str]:
+        """Return ``rw`` and ``rwmixread`` as these words mean; empty for a contradiction."""
+        shares = {each.replace("%", "") for each in parts if each.endswith("%")}
+        lists = {each for each in parts if "," in each and not each.endswith("%")}
+        singles = {each for each in parts if "," not in each and not each.endswith("%")}
+        if len(shares) > 1 or len(lists) > 1:
+            return {}
+        listed = [each.split(",") for each in lists]
+        found = [
+            _pattern({*singles, each} - {""}, mixed=bool(shares and not listed))
+            for each in (listed[0] if listed else [""])
+        ]
+        if not all(found) or (shares and not any(name in ("rw", "randrw") for name in found)):
+            return {}
+        return {"rw": ",".join(found)} | ({"rwmixread": shares.pop()} if shares else {})
+
+    def words_of_parts(self, terms: Mapping[str, str]) -> Mapping[str, Sequence[str]]:
+        """Return words for ``rw`` and ``rwmixread``."""
+        pattern, mix = terms.get("rw", ""), terms.get("rwmixread", "")
+        if not pattern:
+            return {}
+        said = SAID.get(pattern)
+        if said and said.endswith("mixed") and mix:
+            ratios = [f"{each}/{100 - int(each)}" for each in mix.split(",") if each.isdecimal()]
+            return {f"{','.join(ratios)} {said.partition(' ')[0]}": ("rw", "rwmixread")}
+        return {said or pattern: ("rw",)}
