@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.judge.test_own_figures import imported, look
+from tui import workloads
 from tui.capacity.points import INTENDED
 from tui.engine.executors.executor import ENDS
 from tui.judge import wording
@@ -134,19 +135,39 @@ def operands_of(text: Text) -> set[str]:
     }
 
 
-def test_every_operand_of_a_text_is_given() -> None:
-    checked = set()
-    for file in of_runs():
+def clauses(files: Iterable[Path]) -> Iterator[tuple[str, set[str | None]]]:
+    """Yield each code that modules give to a text, with the names of its operands."""
+    for file in files:
         for node in ast.walk(ast.parse(file.read_text())):
-            if not isinstance(node, ast.Call) or getattr(node.func, "id", "") != "clause":
-                continue
-            names = {each.arg for each in node.keywords}
-            for code in constants(node.args[0]):
-                missing = operands_of({**PLAN, **RUN}[code]) - names
-                # operands of a mapping are known only when the clause is made
-                assert None in names or not missing, f"{code} in {file.name}: {missing}"
-                checked.add(code)
-    assert len(checked) > 100
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "clause":
+                names = {each.arg for each in node.keywords}
+                yield from ((code, names) for code in constants(node.args[0]))
+
+
+def check_operands(files: Iterable[Path], texts: Mapping[str, Text]) -> int:
+    """Check that codes have texts, whose operands are given; return the number of codes."""
+    checked = set()
+    for code, names in clauses(files):
+        missing = operands_of(texts[code]) - names
+        # operands of a mapping are known only when the clause is made
+        assert None in names or not missing, f"{code}: {missing}"
+        checked.add(code)
+    return len(checked)
+
+
+def test_every_operand_of_a_text_is_given() -> None:
+    assert check_operands(of_runs(), {**PLAN, **RUN}) > 180
+
+
+@pytest.mark.parametrize("tool", ["fio", "elbencho", "mdtest", "ior", "io500"])
+def test_every_code_of_a_load_generator_has_a_text_whose_operands_are_given(tool: str) -> None:
+    folder, workload = JUDGE.parent / "workloads", workloads.get(tool)
+    shared = ["messages.py", *(["mpi.py"] if workload.executor == "mpi" else [])]
+    files = [*(folder / tool).glob("*.py"), *(folder / name for name in shared)]
+    assert check_operands(files, workload.texts()) > 8
+    of_benchtui = {"tool", "about"}  # added by the engine
+    assert not any(names & of_benchtui for _, names in clauses(files))
+    assert {"line", "seen-times", "several"} <= workload.texts().keys()
 
 
 def test_every_reason_of_a_run_has_a_text_and_every_text_is_used() -> None:

@@ -19,7 +19,7 @@ from tui.library.runs import RunStore
 from tui.library.verify import verify_run
 from tui.model.event import HostProblem, HostState, RunEnded, StepEnded, StopRequested, encode
 from tui.model.figure_record import CodedText
-from tui.model.operands import Clause, clause
+from tui.model.operands import Clause, by_generator, clause
 from tui.model.rundir import JOURNAL_FILE
 from tui.text.run_texts import run_text
 
@@ -33,6 +33,9 @@ CODES: dict[str, Clause] = {
     "laid out": clause("laid-out"),
     "directory /proc/none does not exist": clause(
         "problem", quote="directory /proc/none does not exist"
+    ),
+    "ETIMEDOUT (Connection timed out): the storage did not answer in time": by_generator(
+        "fio", clause("errno", number=110, failed=0)
     ),
     "no connection to 127.0.0.1:9": clause("no-connection", hosts=["127.0.0.1:9"]),
     "connection refused by 127.0.0.1 port 9": clause("refused-by", host="127.0.0.1", port=9),
@@ -104,7 +107,7 @@ def test_the_same_run_with_codes_says_the_same(name: str, tmp_path: Path) -> Non
             event.detail = CODES[run_text(event.detail)]
         if isinstance(event, HostProblem):
             text = run_text(event.message)
-            event.message = CODES.get(text, text)  # fio says some
+            event.message = CODES[text]
     journal.write_bytes(b"".join(map(encode, events)))
     record = write_record(run_dir)
     assert record.reason == CodedText.model_validate(CODES[reason])

@@ -31,8 +31,9 @@ from tui.metrics.registry import MIXED, direction, metric_of_operation
 from tui.model.address import HostAddress
 from tui.model.bounded import read_file
 from tui.model.dense import listed
-from tui.model.figure_record import CodedText
+from tui.model.figure_record import CodedText, coded
 from tui.model.host_record import HostRecord
+from tui.model.operands import of_tool
 from tui.model.plain import printable
 from tui.model.plain_data import format_utc, plain
 from tui.model.plan import Headline, HostTask, MpiLaunch, Plan, ProfileRef, Step
@@ -323,9 +324,10 @@ def _step(plan: Plan, step: Step, found: Measured, begun: float, state: RunState
     figures = StepFigures(results, measurement, {}, kind).record()
     metadata = _metadata(step, found, state)
     errors = [
-        StepError(host=host, phase="measure", code=code, message=message)
+        StepError(host=host, phase="measure", code=code, message=coded(of_tool(tool, told)))
         for host, each in found.items()
-        for code, message in each.problems
+        for tool in (each.tool or step.tool,)
+        for code, told in each.problems
     ]
     options = next(iter(found.values())).options
     failed = errors or any(result.errors for result in results.values())

@@ -27,6 +27,7 @@ from tui.model.event import (
 )
 from tui.model.plan import Plan, Step
 from tui.model.rundir import JOURNAL_FILE, RAW_DIR
+from tui.text.run_texts import run_text
 from tui.workloads.mpi import ReportsReader
 from tui.workloads.reading import OTHER_JOB
 
@@ -127,7 +128,9 @@ def _of_host(
     where = f"step {step.name}, {host}"
     exit_code = kept.end.exit_code if kept.end is not None else None
     yield from (
-        f"{where}: {text}" for code, text in reader.problems(exit_code) if code == OTHER_JOB
+        f"{where}: {run_text(told)}"
+        for code, told in workloads.problems(step.tool, reader, exit_code)
+        if code == OTHER_JOB
     )
     yield from _of_samples(
         [item for item in items if isinstance(item, Sample)], kept.samples, where

@@ -40,12 +40,12 @@ def several(*told: Clause | str | None) -> Clause | str:
 
 def by_generator(tool: str, told: Clause) -> Clause:
     """Return a text that a load generator has (`Workload.texts`) as one of benchtui."""
-    return clause("by-generator", tool=tool, about=told["code"], **told["operands"])
+    return clause("by-generator", **told["operands"] | {"tool": tool, "about": told["code"]})
 
 
-def of_tool(tool: str, told: Clause | str) -> Clause:
-    """Return what a load generator says as a text of benchtui: a code of its own, or a quote."""
-    return clause("problem", quote=told) if isinstance(told, str) else by_generator(tool, told)
+def of_tool(tool: str, told: Told) -> Told:
+    """Return what a load generator says: a code of its own as one of benchtui, a text unchanged."""
+    return told if isinstance(told, str) else by_generator(tool, told)
 
 
 def unique(told: Iterable[T]) -> list[T]:

@@ -271,7 +271,7 @@ class MessageRecord(RecordPart):
     severity: Literal["info", "warning", "error"] = Field(description="severity")
     host: str | None = Field(None, description="host; null for the engine")
     text: CodedText | str = Field(
-        description="message text; a string if a load generator or a check said it"
+        description="message; a string if it is only what a tool printed"
     )
 
 

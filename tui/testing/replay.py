@@ -57,6 +57,7 @@ from tui.model.event import (
     TaskStarted,
     encode,
 )
+from tui.model.operands import of_tool
 from tui.model.plain_data import format_utc
 from tui.model.plan import Plan, Step
 from tui.model.plugin import PluginError
@@ -221,9 +222,10 @@ def _results(step: Step, found: Mapping[str, Read], t: float) -> Iterator[AnyEve
             for each in (read.figures, read.result)
             if each is not None
         ]
-        within += [HostProblem(t=t, host=host, phase="measure", code=code, message=message,
+        within += [HostProblem(t=t, host=host, phase="measure", code=code,
+            message=of_tool(step.tool, told),
             fatal=False)
-                   for code, message in read.problems]  # fmt: skip
+                   for code, told in read.problems]  # fmt: skip
         within.append(HostState(t=t, host=host, state="done"))
     yield from _phase("collect", t, within)
     yield StepEnded(t=t, step=0)

@@ -23,6 +23,7 @@ from tui.model.event import (
     MetadataResult,
     Sample,
 )
+from tui.model.operands import Told
 from tui.model.plan import Step
 from tui.workloads.base import Item, Reader
 
@@ -110,7 +111,7 @@ class Read(Struct):
 
     items: list[Item] = field(default_factory=list)
     result: HostResult | None = None
-    problems: list[tuple[str, str]] = field(default_factory=list)
+    problems: list[tuple[str, Told]] = field(default_factory=list)
     figures: MetadataResult | None = None
 
     @property

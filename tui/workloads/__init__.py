@@ -7,14 +7,16 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from tui.model import tool
+from tui.model.operands import of_tool
 from tui.model.problem import UsageError
 from tui.text.form import BY_GENERATOR, of_generator, worded_from
 from tui.text.plan_texts import PLAN
 
 if TYPE_CHECKING:
-    from tui.model.operands import Clause
+    from tui.model.operands import Clause, Told
     from tui.model.plan import Step
     from tui.workloads.base import ImportedOutput, KeptFile, Workload
+    from tui.workloads.reading import Reader
 
 
 def names() -> list[str]:
@@ -35,6 +37,11 @@ def caveat_text(told: Clause | str) -> str:
     unchanged.
     """
     return worded_from({**PLAN, BY_GENERATOR: of_generator}, told)
+
+
+def problems(tool: str, reader: Reader, exit_code: int | None) -> list[tuple[str, Told]]:
+    """Return (code, message) of reasons to doubt a result of a load generator."""
+    return [(code, of_tool(tool, told)) for code, told in reader.problems(exit_code)]
 
 
 def reports_operations(name: str) -> bool:

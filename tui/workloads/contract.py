@@ -20,6 +20,7 @@ from tui.model.event import (
     LatencyResult,
     Sample,
 )
+from tui.model.operands import Clause
 from tui.model.plugin import Contract, Plugin, PluginError, guarded_model
 from tui.model.typed import Rule, Types
 
@@ -126,7 +127,7 @@ def types() -> Types:
     from pydantic import BaseModel
 
     # in `reading`, LogLine is a string
-    names |= {"BaseModel": BaseModel, "LogLine": tuple[event.Severity, str]}
+    names |= {"BaseModel": BaseModel, "LogLine": tuple[event.Severity, Clause | str]}
     names["Latencies"] = Buckets  # dense ones are for journals only
     return Types(names, FURTHER)
 

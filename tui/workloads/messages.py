@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from tui.model.event import Severity
+from tui.model.operands import Told, clause, several
+from tui.text.form import Text
 from tui.workloads.reading import LogLine
 
 MOST_KINDS = 500  # different lines that are told apart; the raw output keeps all
+MOST_QUOTED = 4096  # characters of a line
+LINE, ERR_LINE, MPI_LINE = "line", "err-line", "mpi-line"  # codes of lines, by the rules for them
 MOST_PARTS = 3  # texts of one cause that are joined
 REPEAT_AT = frozenset({10, 100, 1_000, 10_000, 100_000})
 _VARYING = re.compile(r"\d+")
@@ -64,48 +70,74 @@ def silent(*patterns: str) -> Rule:
     return rule("|".join(patterns), "info", "")
 
 
+Explained = tuple[Severity, str, Told, str | None]  # text, text as a code, code of the cause
+
+
+def texts_of(rules: Sequence[Rule], kind: str = LINE) -> dict[str, Text]:
+    """Return the texts of what an explainer with these rules returns, by code."""
+    return {
+        kind: partial(_explained, rules),
+        "seen-times": "{quote} (seen {times} times)",
+        "several": "{texts:lines}",
+    }
+
+
+@functools.lru_cache(MOST_KINDS)
+def _explained(rules: Sequence[Rule], quote: str) -> str:
+    found = ((each, each.pattern.search(quote)) for each in rules)
+    return next((each.words(match) for each, match in found if match), quote)
+
+
 class Explainer:
     """Explains lines by the first matching rule, once each, and again when seen 10, 100, ... times.
 
     Lines that differ only in numbers (process ids, offsets) count as the same. `codes` has the
     first text of each cause, or the first few for codes in `in_parts`; `counts` is the number of
-    times each cause was seen; `errors` are the texts of severity error. `unknown` explains lines
-    that match no rule.
+    times each cause was seen; `errors` are those of severity error. `unknown` explains lines that
+    match no rule. What a rule explains is returned as a code, `kind`, with the line as printed:
+    `texts_of` explains it again where it is shown.
     """
 
     def __init__(
         self,
         rules: Sequence[Rule],
-        unknown: Callable[[str], LogLine],
+        unknown: Callable[[str], tuple[Severity, str]],
         in_parts: Collection[str] = (),
+        kind: str = LINE,
     ) -> None:
-        self.codes: dict[str, str] = {}
         self.counts: Counter[str] = Counter()
-        self.errors: list[str] = []
-        self._rules, self._unknown, self._in_parts = rules, unknown, in_parts
+        self.errors: list[Told] = []
+        self._parts: dict[str, dict[str, Told]] = {}  # by cause, and by text
+        self._rules, self._unknown, self._in_parts, self._kind = rules, unknown, in_parts, kind
         self._seen: Counter[str] = Counter()
-        self._known: dict[str, tuple[Severity, str, str | None]] = {}
+        self._known: dict[str, Explained] = {}
+
+    @property
+    def codes(self) -> dict[str, Told]:
+        """What was said of each cause, by code."""
+        return {code: several(*parts.values()) for code, parts in self._parts.items()}
 
     def explain(self, line: str) -> LogLine | None:
         """Return the report for a line; None if it is not worth reporting, or a repeat."""
-        severity, text, code = self._remembered(line)
+        severity, text, told, code = self._remembered(line)
         if not text:
             return None
         if code:
             self.counts[code] += 1
-            self._keep(code, text)
+            self._keep(code, text, told)
         times = self._times(line)
         if times == 1:
-            self.errors += [text] if severity == "error" else []
-            return severity, text
-        return (severity, f"{text} (seen {times} times)") if times in REPEAT_AT else None
+            self.errors += [told] if severity == "error" else []
+            return severity, told
+        again = times in REPEAT_AT
+        return (severity, clause("seen-times", quote=told, times=times)) if again else None
 
     def explain_all(self, lines: Sequence[str]) -> list[LogLine]:
         """Return the reports for several lines, without repeats."""
         return [each for line in lines if (each := self.explain(line)) is not None]
 
-    def _remembered(self, line: str) -> tuple[Severity, str, str | None]:
-        """Return severity, text and code of a line, cached because rules are slow and floods repeat
+    def _remembered(self, line: str) -> Explained:
+        """Return the explanation of a line, cached because rules are slow and floods repeat
         lines.
         """
         if (known := self._known.get(line)) is None:
@@ -114,16 +146,20 @@ class Explainer:
                 self._known[line] = known
         return known
 
-    def _explained(self, line: str) -> tuple[Severity, str, str | None]:
+    def _explained(self, line: str) -> Explained:
         for each in self._rules:
             if match := each.pattern.search(line):
-                return each.severity, each.words(match), each.code
-        return (*self._unknown(line), None)
+                text = each.words(match)
+                quotes = text in line  # and needs no explanation
+                told = text if quotes else clause(self._kind, quote=line[:MOST_QUOTED])
+                return each.severity, text, told, each.code
+        severity, text = self._unknown(line)
+        return severity, text, text, None
 
-    def _keep(self, code: str, text: str) -> None:
-        kept = self.codes.setdefault(code, text)
-        if code in self._in_parts and text not in kept and kept.count("; ") < MOST_PARTS - 1:
-            self.codes[code] = f"{kept}; {text}"
+    def _keep(self, code: str, text: str, told: Told) -> None:
+        kept = self._parts.setdefault(code, {})
+        if not kept or (code in self._in_parts and len(kept) < MOST_PARTS):
+            kept.setdefault(text, told)
 
     def _times(self, line: str) -> int:
         """Return the number of times a line was seen; 0 once there are too many distinct lines."""
@@ -284,24 +320,33 @@ def rules_of_program(
     return out, (HARMLESS, *SSH, *FILE_SYSTEM, *own, *MPI, *on_stderr, MUTTERED)
 
 
-def explainer(rules: Sequence[Rule]) -> Explainer:
+OF_MPI = (HARMLESS, *SSH, *MPI, MUTTERED)
+
+
+def explainer(rules: Sequence[Rule], kind: str = LINE) -> Explainer:
     """Return an explainer of messages of an MPI program, or of MPI itself."""
-    return Explainer(rules, unknown, IN_PARTS)
+    return Explainer(rules, unknown, IN_PARTS, kind)
 
 
 def mpi_explainer() -> Explainer:
     """Return an explainer of messages from MPI itself."""
-    return explainer((HARMLESS, *SSH, *MPI, MUTTERED))
+    return explainer(OF_MPI, MPI_LINE)
 
 
-def unknown(line: str) -> LogLine:
+def unknown(line: str) -> tuple[Severity, str]:
     """Return an unknown line unchanged, as a log line."""
     return "info", line.strip()
 
 
-def unreachable(codes: Mapping[str, str]) -> str:
-    """Return the text of the first cause that makes MPI wait forever; empty if there is none."""
+def unreachable(codes: Mapping[str, Told]) -> Told:
+    """Return the first cause that makes MPI wait forever; empty if there is none."""
     return next((codes[code] for code in UNREACHABLE if code in codes), "")
+
+
+BUCKET: Mapping[str, Text] = {
+    "bucket-missing": lambda target: f"{target}: {http_error_text('bucket HEAD', 404)}",
+    "bucket-silent": f"{{target}}: no answer: {{quote}}; {TO_CHECK}",
+}
 
 
 def http_error_text(request: str, status: int, when_busy: str = "", when_missing: str = "") -> str:

@@ -25,9 +25,11 @@ from tui.model.event import (
     MetadataResult,
     OperationResult,
 )
+from tui.model.operands import Told, clause
 from tui.model.plan import MpiLaunch, Step
+from tui.text.form import Text
 from tui.text.problem_texts import how_ended
-from tui.workloads.messages import Rule, explainer, mpi_explainer, unreachable
+from tui.workloads.messages import ERR_LINE, Rule, explainer, mpi_explainer, unreachable
 from tui.workloads.reading import Item, LineSplitter, LogLine, Reader
 
 LAUNCH = ("HYDRA_LAUNCH: ", "BT-LAUNCH ")  # lines by which mpiexec asks for a proxy on a host
@@ -40,6 +42,23 @@ DAMAGED = (OSError, EOFError, ValueError)  # what tarfile raises besides its own
 SIGNALS = 128  # the shell adds this to the number of a signal
 # what mpiexec puts before each line of a rank
 RANK_PREFIX = re.compile(r"^\[\d+(?:,\d+)?\](?:<stdout>:)?\s?")
+
+
+def _intent(title: str, version: str, hosts: int, ranks: int, work: str) -> str:
+    of_hosts = f"{units.plural(hosts, 'host')} x {units.plural(ranks, 'rank')}"
+    return f"{title} {version or '(unknown version)'}, {of_hosts}{work}"
+
+
+TEXTS: Mapping[str, Text] = {
+    "not-started": "{program} did not start: no output from any rank",
+    "mpiexec-ended": lambda exit_code: f"mpiexec {how_ended(exit_code)}",
+    "proxy-ended": lambda exit_code: f"MPI proxy {how_ended(exit_code)}",
+    "other-mpi": "{program} was built for a different MPI than mpiexec: every rank runs alone",
+    "ranks-launched": "{launched} ranks were launched, expected {ranks}",
+    "nodes": "{program} counts {nodes} nodes, expected {expected}: ranks are on the wrong nodes",
+    "warnings": "{quote} ({warnings} warnings)",
+    "intent": _intent,
+}  # of all MPI programs
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +88,11 @@ class ProgramReader(Reader, Protocol):
         """Whether the ranks have started."""
 
     @property
-    def unreachable(self) -> str:
+    def unreachable(self) -> Told:
         """Message from MPI that ranks cannot connect; empty if there is none."""
 
     @property
-    def wrong_launch(self) -> str:
+    def wrong_launch(self) -> Told:
         """Why the launch of the ranks is wrong; empty if it is right or not known yet."""
 
     def tried(self) -> Tried:
@@ -115,7 +134,9 @@ class MpiProgram(Protocol):
     def intent(self, hosts: int, tried: Tried) -> list[LogLine]:
         """Return log lines about what will run, including warnings."""
 
-    def complete(self, result: MetadataResult, hosts: int, tried: Tried) -> list[tuple[str, str]]:
+    def complete(
+        self, result: MetadataResult, hosts: int, tried: Tried
+    ) -> Sequence[tuple[str, Told]]:
         """Add facts to the result that the program does not print.
 
         Returns (code, message) of anything unexpected.
@@ -170,24 +191,25 @@ class StepProgram:
 
     def intent(self, hosts: int, tried: Tried) -> list[LogLine]:
         """Return the version found, ranks and work, and warnings."""
-        ranks = units.plural(self.launch.ranks_per_host, "rank")
-        version = tried.version or "(unknown version)"
-        text = f"{self.title} {version}, {units.plural(hosts, 'host')} x {ranks}"
-        warnings = self.warnings(hosts, tried)
-        return [
-            ("info", text + self.work(hosts, tried)),
-            *(("warning", warning) for warning in warnings),
-        ]
+        told = clause(
+            "intent",
+            title=self.title,
+            version=tried.version,
+            hosts=hosts,
+            ranks=self.launch.ranks_per_host,
+            work=self.work(hosts, tried),
+        )
+        return [("info", told), *(("warning", each) for each in self.warnings(hosts, tried))]
 
-    def work(self, hosts: int, tried: Tried) -> str:
+    def work(self, hosts: int, tried: Tried) -> Told:
         """Return the end of the line of intent: what the ranks do, or how they are placed."""
         return ""
 
-    def warnings(self, hosts: int, tried: Tried) -> Sequence[str]:
+    def warnings(self, hosts: int, tried: Tried) -> Sequence[Told]:
         """Return why the result may be misleading; empty if there is no reason."""
         return ()
 
-    def complete(self, result: MetadataResult, hosts: int, tried: Tried) -> list[tuple[str, str]]:
+    def complete(self, result: MetadataResult, hosts: int, tried: Tried) -> list[tuple[str, Told]]:
         """Add nothing, for a program that prints all facts; return no problems."""
         return []
 
@@ -250,7 +272,8 @@ class RanksReader:
         self.step, self.launch, self.ranks, self.nodes = step, launch, ranks, nodes
         self.is_trial = is_trial
         self.output = self.new_output()
-        self.out_explainer, self.err_explainer = map(explainer, self.rules)
+        out, err = self.rules
+        self.out_explainer, self.err_explainer = explainer(out), explainer(err, ERR_LINE)
         self.launches: list[str] = []
         self.launches_end = False
         self.notify: Callable[[], None] = lambda: None
@@ -312,20 +335,18 @@ class RanksReader:
         return Tried(self.output.version, self.output.nodes)
 
     @property
-    def wrong_launch(self) -> str:
+    def wrong_launch(self) -> Told:
         """Why the launch of the ranks is wrong; empty if it is right or not known yet."""
         output = self.output
         if not output.started:
             return ""
         if output.tasks == 1 and self.ranks > 1:
-            return f"{self.tool} was built for a different MPI than mpiexec: every rank runs alone"
+            return clause("other-mpi", program=self.tool)
         if output.tasks != self.ranks:
-            return f"{output.tasks} ranks were launched, expected {self.ranks}"
+            return clause("ranks-launched", launched=output.tasks, ranks=self.ranks)
         if self.nodes and output.nodes and output.nodes not in self.nodes:
-            return (
-                f"{self.tool} counts {output.nodes} nodes, expected {self.nodes[-1]}: ranks are"
-                " on the wrong nodes"
-            )
+            expected = self.nodes[-1]
+            return clause("nodes", program=self.tool, nodes=output.nodes, expected=expected)
         return ""
 
     def succeeded(self, exit_code: int | None) -> bool:
@@ -335,53 +356,50 @@ class RanksReader:
         return not self.problems(exit_code)
 
     @property
-    def unreachable(self) -> str:
+    def unreachable(self) -> Told:
         """Message from MPI that ranks cannot connect; empty if there is none."""
         return unreachable({**self.out_explainer.codes, **self.err_explainer.codes})
 
-    def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
+    def problems(self, exit_code: int | None) -> list[tuple[str, Told]]:
         """Return (code, message) of reasons to doubt or reject the result; empty if there are none.
 
         Messages of MPI and its libraries are used to explain a failure only, except those of
         `void_on_stderr`.
         """
         started = self.output.started
-        missing = (
-            self._missing() if started else [f"{self.tool} did not start: no output from any rank"]
-        )
-        ended = (
-            [(f"{self.tool}-exit-code", f"mpiexec {how_ended(exit_code)}")]
-            if exit_code not in (0, None)
-            else []
-        )
+        missing = self._missing() if started else [clause("not-started", program=self.tool)]
+        ended: list[tuple[str, Told]] = []
+        if exit_code not in (0, None):
+            told = clause("mpiexec-ended", exit_code=exit_code)
+            ended.append((f"{self.tool}-exit-code", told))
         launch = [("mpi-launch", self.wrong_launch)] if self.wrong_launch else []
         causes = self._causes(well=not (missing or ended or launch))
         if causes and not started:
             missing = []  # messages of the tool or MPI say why no rank started
-        return [*causes, *launch, *ended, *((f"{self.tool}-incomplete", text) for text in missing)]
+        return [*causes, *launch, *ended, *((f"{self.tool}-incomplete", told) for told in missing)]
 
-    def _causes(self, *, well: bool) -> list[tuple[str, str]]:
+    def _causes(self, *, well: bool) -> list[tuple[str, Told]]:
         """Return (code, text) of the first messages, those on stdout first.
 
         After a success (`well`) only the tool's own on stdout, and those of `void_on_stderr`.
         """
         own = {
-            code: text
-            for code, text in self.out_explainer.codes.items()
+            code: told
+            for code, told in self.out_explainer.codes.items()
             if not (well and code.startswith("mpi-"))
         }
         others = {
-            code: text
-            for code, text in self.err_explainer.codes.items()
+            code: told
+            for code, told in self.err_explainer.codes.items()
             if not well or code in self.void_on_stderr
         }
-        causes = {**own, **{code: text for code, text in others.items() if code not in own}}
+        causes = {**own, **{code: told for code, told in others.items() if code not in own}}
         warnings = f"{self.tool}-warnings"
         if (warned := self.out_explainer.counts[warnings]) > 1:
-            causes[warnings] += f" ({warned} warnings)"
+            causes[warnings] = clause("warnings", quote=causes[warnings], warnings=warned)
         return list(causes.items())[:KEPT_PROBLEMS]
 
-    def _missing(self) -> list[str]:
+    def _missing(self) -> list[Told]:
         """Return which parts of a complete run are missing."""
         raise NotImplementedError
 
@@ -443,7 +461,7 @@ class ReportsReader:
         """Return a result without figures, because an archive has none."""
         return host_result(self.host, self._step.index, "", final=exit_code == 0)
 
-    def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
+    def problems(self, exit_code: int | None) -> list[tuple[str, Told]]:
         """Return no problems: tar's exit code decides."""
         return []
 
@@ -477,20 +495,18 @@ class ProxyReader:
         return host_result(self.host, self._step.index, "", final=exit_code == 0)
 
     @property
-    def unreachable(self) -> str:
+    def unreachable(self) -> Told:
         """Message that this host cannot reach another one; empty if there is none."""
         return unreachable(self._explainer.codes)
 
-    def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
+    def problems(self, exit_code: int | None) -> list[tuple[str, Told]]:
         """Return (code, message) of what MPI printed, or else of a bad exit code, although the
         program as a whole may have succeeded.
         """
         problems = list(self._explainer.codes.items())[:KEPT_PROBLEMS]
-        return (
-            problems
-            if problems or exit_code in (0, None)
-            else [("mpi-proxy", f"MPI proxy {how_ended(exit_code)}")]
-        )
+        if problems or exit_code in (0, None):
+            return problems
+        return [("mpi-proxy", clause("proxy-ended", exit_code=exit_code))]
 
 
 def host_result(host: str, step: int, version: str, *, final: bool) -> HostResult:

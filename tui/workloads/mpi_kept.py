@@ -11,7 +11,9 @@ from itertools import islice
 from typing import Protocol, TypeVar
 
 from tui.model.event import Contradiction, HostResult
+from tui.model.operands import Told, of_tool
 from tui.model.problem import Problem, UsageError
+from tui.text.problem_texts import problem_text
 from tui.workloads.base import LoadOptions
 from tui.workloads.mpi import RanksOutput, host_result
 from tui.workloads.reading import MOST_CONTRADICTIONS, STAMP_S, may_be_set_back
@@ -34,22 +36,24 @@ class KeptRanks(Stamped, Protocol):
         """The parsed output."""
 
     @property
-    def problems(self) -> Sequence[tuple[str, str]]:
+    def problems(self) -> Sequence[tuple[str, Told]]:
         """(code, message) of reasons to reject the figures."""
 
 
 Kept = TypeVar("Kept", bound=KeptRanks)
 
 
-def with_results(outputs: Iterable[Kept], failure: str, file: str) -> list[Kept]:
+def with_results(outputs: Iterable[Kept], failure: str, file: str, tool: str) -> list[Kept]:
     """Return the outputs that have results.
 
-    Raises UsageError with `failure` if the program ran, but no output has results.
+    Raises UsageError with `failure` if the program ran, but no output has results. `tool`: its
+    name.
     """
     every = list(outputs)
     found = [kept for kept in every if kept.output.results()]
     if not found and (failed := [kept for kept in every if kept.output.started]):
-        why = "".join(f": {message}" for _, message in failed[-1].problems[:1])
+        first = [problem_text(of_tool(tool, told)) for _, told in failed[-1].problems[:1]]
+        why = "".join(f": {text}" for text in first)
         raise UsageError(Problem(f"{failure}{why}", file=file, line=failed[-1].line))
     return found
 

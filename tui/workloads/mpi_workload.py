@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tui.model.problem import Problem
     from tui.model.profile import ParamValue, Profile
     from tui.model.yaml_text import YamlDocument
+    from tui.text.form import Text
     from tui.workloads.mpi import StepProgram
     from tui.workloads.mpi_plan import MpiPlan
 
@@ -94,6 +95,19 @@ class MpiWorkload(Workload):
             where = "give its path in the parameter program (--set program=PATH)"
             return f"{self.source}; {where}"
         return super().advice(code)
+
+    def texts(self) -> Mapping[str, Text]:
+        """Return the texts of problems and messages by code; others are added to these."""
+        from tui.workloads.messages import ERR_LINE, MPI_LINE, OF_MPI, texts_of
+        from tui.workloads.mpi import TEXTS
+
+        out, err = self.simplest().kind().rules
+        return {
+            **TEXTS,
+            **texts_of(out),
+            **texts_of(err, ERR_LINE),
+            **texts_of(OF_MPI, MPI_LINE),
+        }
 
     def reader(self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind) -> Reader:
         """Return a reader for mpiexec on the first host, for a proxy on the other hosts."""

@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from tui.model.bounded import MOST_CPU_S, MOST_MEMORY_BYTES
+from tui.model.operands import Clause
 from tui.model.plain import printable
 from tui.model.problem import Problem, UsageError
 
 if TYPE_CHECKING:
     from tui.model.event import HostResult, MetadataIteration, MetadataPhase, Sample, Severity
 
-LogLine: TypeAlias = "tuple[Severity, str]"
+LogLine: TypeAlias = "tuple[Severity, Clause | str]"
 Item: TypeAlias = "Sample | MetadataPhase | MetadataIteration | LogLine"
 
 
@@ -52,9 +53,10 @@ class Reader(Protocol):
     def result(self, exit_code: int | None) -> HostResult | None:
         """Return the result of this host; None if the tool printed none."""
 
-    def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
-        """Return (code, message) of reasons to doubt this host's result; empty if there are
-        none.
+    def problems(self, exit_code: int | None) -> Sequence[tuple[str, Clause | str]]:
+        """Return (code, message) of reasons to doubt this host's result; empty if there are none.
+
+        A message is a code of `Workload.texts` with operands, or a text.
         """
 
 

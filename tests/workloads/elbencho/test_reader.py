@@ -9,6 +9,7 @@ import json
 
 import pytest
 
+from tests.samples.words import lines, texts
 from tests.workloads.elbencho.recorded import DATA, output, phase_lines, profiles
 from tui.model.address import HostAddress
 from tui.model.dense import listed
@@ -32,7 +33,8 @@ def read(
 ) -> tuple[list[Item], HostResult | None, list[tuple[str, str]]]:
     reader = ElbenchoReader("h1", step, "measure")
     items = [*reader.feed(printed.out), *reader.feed_stderr(printed.err), *reader.flush()]
-    return items, reader.result(printed.exit_code), reader.problems(printed.exit_code)
+    problems = texts("elbencho", reader.problems(printed.exit_code))
+    return lines("elbencho", items), reader.result(printed.exit_code), problems
 
 
 def samples(items: list[Item]) -> list[Sample]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.engine.test_matrix import HOSTS
+from tests.samples.words import texts
 from tests.workloads.fio.fixtures import recording
 from tui.cli.shared.launching import ask_for_names
 from tui.engine.inputs.profiles import Catalogue
@@ -425,7 +426,7 @@ def problems(name: str, of: str) -> dict[str, str]:
     reader = FioWorkload().reader("h1", plan.steps[-1], "measure", "clat")
     reader.feed_stderr(printed.stderr)
     reader.feed(printed.stdout)
-    return dict(reader.problems(printed.exit_code))
+    return dict(texts("fio", reader.problems(printed.exit_code)))
 
 
 @pytest.mark.parametrize(

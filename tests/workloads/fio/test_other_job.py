@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.samples.words import said as in_words
 from tests.workloads.fio.real import needs_fio, run
 from tui.journal.rundir import load_plan
+from tui.model.operands import clause
 from tui.workloads.fio.reader import FioReader, other_options
 from tui.workloads.fio.workload import FioWorkload
 from tui.workloads.reading import OTHER_JOB
@@ -64,13 +66,13 @@ def test_a_group_has_the_name_of_its_first_job_and_the_options_of_its_last() -> 
 def test_another_option_is_named_with_both_values(
     shared: dict[str, str], options: dict[str, str], said: str
 ) -> None:
-    assert other_options(JOB_FILE, printed(shared, log=options)) == [said]
+    found = other_options(JOB_FILE, printed(shared, log=options))
+    assert [in_words("fio", each) for each in found] == [said]
 
 
 def test_a_job_of_another_name_is_named() -> None:
-    assert other_options(JOB_FILE, printed({"bs": "4k"}, other={"rw": "write", "bs": "64k"})) == [
-        "job [other] is not in the job file"
-    ]
+    found = other_options(JOB_FILE, printed({"bs": "4k"}, other={"rw": "write", "bs": "64k"}))
+    assert found == [clause("job-not-planned", job="other")]
 
 
 @given(st.dictionaries(NAMES, VALUES), st.dictionaries(NAMES, VALUES, min_size=1), st.data())

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from tests.samples.words import lines, texts
 from tests.workloads.fio.fixtures import names, recording, step
 from tui.model.event import Sample
 from tui.workloads.fio.reader import FioReader
@@ -18,12 +19,12 @@ def read(name: str, chunk: int = 65536) -> tuple[FioReader, list[object]]:
     for start in range(0, len(source.stdout), chunk):
         items += reader.feed(source.stdout[start : start + chunk])
     items += reader.feed_stderr(source.stderr)
-    return reader, items + list(reader.flush())
+    return reader, lines("fio", items + list(reader.flush()))
 
 
 def problems_with(name: str, exit_code: int | None) -> dict[str, str]:
     reader, _ = read(name)
-    return dict(reader.problems(exit_code))
+    return dict(texts("fio", reader.problems(exit_code)))
 
 
 def problems(name: str) -> dict[str, str]:
@@ -113,7 +114,7 @@ def test_the_number_of_failed_jobs_is_reported() -> None:
 def test_no_bytes_at_all_are_no_output() -> None:
     reader = FioReader("h1", step(), "measure")
     assert reader.result(0) is None
-    assert reader.problems(None) == [
+    assert texts("fio", reader.problems(None)) == [
         ("fio-no-output", "fio printed no result (exit status unknown)")
     ]
 
@@ -144,7 +145,7 @@ def test_a_stop_by_signal_leaves_a_result_that_is_not_final() -> None:
     reader, _ = read("stream/basic-randread-2jobs-3.33")
     items = reader.feed(b"\nfio: terminating on signal 2\n")
     result = reader.result(0)
-    assert items == [("info", "fio ended early on signal 2")]
+    assert lines("fio", items) == [("info", "fio ended early on signal 2")]
     assert result is not None
     assert not result.final
     assert [code for code, _ in reader.problems(0)] == ["fio-stopped-by-signal"]
@@ -164,7 +165,7 @@ def test_a_signal_that_a_failed_job_sent_to_the_others_is_no_cause(
 def test_a_killed_worker_is_seen_although_fio_ends_with_0_and_no_error() -> None:
     reader, _ = read("stream/basic-randread-2jobs-3.33")
     reader.feed_stderr(b"fio: pid=11407, got signal=9\nfio: file hash not empty on exit\n")
-    assert reader.problems(0) == [
+    assert texts("fio", reader.problems(0)) == [
         ("fio-worker-killed", "a fio worker was killed by signal 9; its load is missing")
     ]
 
@@ -194,7 +195,7 @@ def test_the_same_trouble_is_reported_once() -> None:
     reader = FioReader("h1", step(), "measure")
     line = b"fio: io_u error on file /mnt/x: Input/output error: read offset=%d, buflen=8192\n"
     found = reader.feed_stderr(b"".join(line % offset for offset in range(0, 8192 * 25, 8192)))
-    assert found == [
+    assert lines("fio", found) == [
         ("error", "read of 8192 bytes at offset 0 of /mnt/x failed: Input/output error"),
         (
             "error",
@@ -209,7 +210,7 @@ def test_the_same_trouble_is_reported_once() -> None:
 def test_stderr_may_arrive_in_pieces() -> None:
     reader = FioReader("h1", step(), "measure")
     assert reader.feed_stderr(b"Bad option <foo") == []
-    assert reader.feed_stderr(b"_bar=1>\n") == [
+    assert lines("fio", reader.feed_stderr(b"_bar=1>\n")) == [
         ("error", "this version of fio does not have the option foo_bar=1")
     ]
 
@@ -243,6 +244,6 @@ def test_what_fio_says_before_it_gives_up_is_the_reason() -> None:
     reader.feed_stderr(
         b"fio: size too small, must not be less than minimum block size: 1048576 < 2097152\n"
     )
-    ((code, message),) = reader.problems(1)
+    ((code, message),) = texts("fio", reader.problems(1))
     assert code == "fio-no-output"
     assert "size too small, must not be less than minimum block size" in message

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.samples.words import said, texts
 from tui.cli.shared.review import review_text
 from tui.engine.inputs.profiles import Catalogue
 from tui.engine.plan.plan import Choices, build_plan
@@ -137,19 +138,22 @@ def test_an_output_that_breaks_off_keeps_what_ended(tmp_path: Path) -> None:
     assert phases[-2:] == ["find", ALL_OVER]
     result = found.figures(None)
     assert result is not None and list(result.operations) == list(PHASES[:4]) and not result.final
-    assert found.problems(137)[0] == ("io500-exit-code", "mpiexec was killed by signal 9")
+    assert texts("io500", found.problems(137))[0] == (
+        "io500-exit-code",
+        "mpiexec was killed by signal 9",
+    )
 
 
 def test_ranks_that_do_not_know_each_other_are_known_at_once(tmp_path: Path) -> None:
     text = (DATA / "short.out").read_bytes()
     title = text[: text.index(b"\n") + 1]
     found, _ = reader(tmp_path, title + title)
-    assert "built for a different MPI" in found.wrong_launch
+    assert "built for a different MPI" in said("io500", found.wrong_launch)
 
 
 def test_a_fatal_message_is_the_cause(tmp_path: Path) -> None:
     found, _ = reader(tmp_path, b"FATAL (src/ini-parse.c:26) Cannot open config file nope.ini\n")
-    assert found.problems(1)[0] == (
+    assert texts("io500", found.problems(1))[0] == (
         "io500-fatal",
         "IO500 gave up: Cannot open config file nope.ini",
     )

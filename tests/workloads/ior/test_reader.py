@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.samples.words import texts
 from tui.engine.inputs.profiles import Catalogue
 from tui.engine.plan.plan import Choices, build_plan
 from tui.model.address import HostAddress
 from tui.model.event import ALL_OVER, MetadataPhase
+from tui.model.operands import clause
 from tui.workloads.ior.program import IorProgram, own_data_findings
 from tui.workloads.mpi import RanksReader, Tried
 
@@ -70,14 +72,14 @@ def test_a_version_that_tells_no_nodes_is_on_as_many_as_the_hosts_are() -> None:
 
 
 def test_an_iteration_that_is_missing_is_a_failure() -> None:
-    assert reader("main-fpp", iterations="4").problems(0) == [
+    assert texts("ior", reader("main-fpp", iterations="4").problems(0)) == [
         ("ior-incomplete", "write completed 3 of 4 iterations"),
         ("ior-incomplete", "read completed 3 of 4 iterations"),
     ]
 
 
 def test_other_bytes_than_planned_are_a_failure() -> None:
-    (code, text), *_ = reader("main-fpp", segments="4").problems(0)
+    (code, text), *_ = texts("ior", reader("main-fpp", segments="4").problems(0))
     assert (code, text) == ("ior-incomplete", "write moved 16777216 bytes; expected 33554432")
 
 
@@ -105,7 +107,9 @@ def test_an_output_that_breaks_off_leaves_no_phase_open_and_keeps_what_ended() -
 
 
 def test_fewer_ranks_than_launched_are_known_at_once() -> None:
-    assert reader("main-fpp", ranks="8").wrong_launch == "4 ranks were launched, expected 8"
+    assert reader("main-fpp", ranks="8").wrong_launch == clause(
+        "ranks-launched", launched=4, ranks=8
+    )
 
 
 def test_figures_of_ranks_are_asked_for_where_ior_has_them() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.samples.words import texts
 from tui import workloads
 from tui.model.event import MetadataResult
 from tui.model.plan import HostTask, MpiLaunch, Step
@@ -54,7 +55,7 @@ def test_a_shift_that_mdtest_prints_must_be_the_one_that_was_expected() -> None:
         "operations": {},
     }
     printed = MetadataResult(t=0.0, step=0, tool="mdtest", shift=272, **known)  # type: ignore[arg-type]
-    problems = dict(PROGRAM.complete(printed, 3, Tried("4.0.0", 3)))
+    problems = dict(texts("mdtest", PROGRAM.complete(printed, 3, Tried("4.0.0", 3))))
     assert (
         problems["shift-unexpected"] == "mdtest shifts ranks by 272; expected 136 for version 4.0.0"
     )

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.samples.words import lines, said, texts
 from tui.model.event import ALL_OVER
+from tui.model.operands import clause
 from tui.model.plan import HostTask, MpiLaunch, Step
 from tui.workloads.mdtest.reader import MdtestReader
 from tui.workloads.mpi import ProxyReader
@@ -63,19 +65,19 @@ def test_a_summary_of_too_few_iterations_is_a_failure() -> None:
 
 def test_fewer_ranks_than_launched_are_a_failure_as_soon_as_they_are_known() -> None:
     found = reader("mdtest-main-profile-v", ranks=8)
-    assert found.wrong_launch == "4 ranks were launched, expected 8"
+    assert found.wrong_launch == clause("ranks-launched", launched=4, ranks=8)
 
 
 def test_ranks_that_run_alone_were_built_for_another_mpi() -> None:
     found = reader("mdtest-main-profile-v")
     found.output.tasks = 1
-    assert "a different MPI" in found.wrong_launch
+    assert "a different MPI" in said("mdtest", found.wrong_launch)
 
 
 def test_warnings_make_it_a_failure_though_the_exit_code_is_0() -> None:
     found = reader("mdtest-main-T-without-C", ranks=2, iterations=1)
     assert codes(found, 0) == ["mdtest-warnings"]
-    assert "(400 warnings)" in found.problems(0)[0][1]
+    assert "(400 warnings)" in said("mdtest", found.problems(0)[0][1])
 
 
 def test_reading_no_bytes_is_no_warning() -> None:
@@ -89,7 +91,7 @@ def test_an_option_that_mdtest_does_not_know_is_the_cause_in_its_own_words(
     version: str, exit_code: int
 ) -> None:
     found = reader(f"mdtest-{version}-err-badopt", ranks=2, items=1, iterations=1)
-    code, text = found.problems(exit_code)[0]
+    code, text = texts("mdtest", found.problems(exit_code))[0]
     assert code == "mdtest-bad-option" and text.startswith("mdtest rejects --nosuch")
     assert "mdtest-incomplete" not in codes(found, exit_code)
 
@@ -100,14 +102,17 @@ def test_what_libraries_of_mpi_say_beside_a_good_end_is_reported_and_no_problem(
     assert (
         "warning",
         "MPI: WARNING: An invalid value was given for btl_tcp_if_include.  This",
-    ) in told
+    ) in lines("mdtest", told)
     assert found.problems(0) == []
 
 
 def test_what_libraries_of_mpi_say_is_the_cause_of_a_bad_end() -> None:
     found = reader("hydra-kill-rank", items=150000, iterations=1)
     found.feed_stderr(b"[1.2] [h2:7:0] tcp_ep.c:1234 UCX  ERROR Connection refused\n")
-    assert dict(found.problems(9))["mpi-network"] == "MPI's network layer: Connection refused"
+    assert (
+        dict(texts("mdtest", found.problems(9)))["mpi-network"]
+        == "MPI's network layer: Connection refused"
+    )
 
 
 @pytest.mark.parametrize(
@@ -122,9 +127,9 @@ def test_a_log_in_that_fails_from_host_to_host_is_reported_in_the_words_of_ssh(l
     found = reader("mdtest-main-i1")
     other = MdtestReader(found.step, found.launch, 2)
     other.feed_stderr(line.encode() + b"\n")
-    assert "launcher: plain" in other.unreachable and line.removesuffix(".").removeprefix(
-        "root@10.0.0.2: "
-    ) in (other.unreachable)
+    text = said("mdtest", other.unreachable)
+    assert "launcher: plain" in text
+    assert line.removesuffix(".").removeprefix("root@10.0.0.2: ") in text
     assert codes(other, None) == ["mpi-ssh"]
 
 
@@ -150,12 +155,15 @@ def test_a_read_only_file_system_is_named() -> None:
 )
 def test_a_killed_rank_is_named_with_its_host(name: str, text: str) -> None:
     found = reader(name, items=150000 if "hydra" in name else 400000, iterations=1)
-    assert dict(found.problems(9))["mpi-rank-died"] == text
+    assert dict(texts("mdtest", found.problems(9)))["mpi-rank-died"] == text
 
 
 def test_a_lost_daemon_is_named_with_its_host() -> None:
     found = reader("openmpi-kill9-orted", items=400000, iterations=1)
-    assert "the lost MPI proxy ran on 10.99.0.11" in dict(found.problems(205))["mpi-proxy-died"]
+    assert (
+        "the lost MPI proxy ran on 10.99.0.11"
+        in dict(texts("mdtest", found.problems(205)))["mpi-proxy-died"]
+    )
 
 
 def test_lines_that_ask_for_proxies_are_kept_apart() -> None:
@@ -179,7 +187,6 @@ def test_a_proxy_that_cannot_reach_mpiexec_says_where() -> None:
         b"[proxy:0:1@h2] unable to connect to server 10.0.0.1 at port 46000 (check for"
         b" firewalls!)\n"
     )
-    assert (
-        found.problems(5)[0][0] == "mpi-unreachable"
-        and "10.0.0.1 port 46000" in found.problems(5)[0][1]
+    assert found.problems(5)[0][0] == "mpi-unreachable" and "10.0.0.1 port 46000" in said(
+        "mdtest", found.problems(5)[0][1]
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.samples.words import said
+from tui.model.operands import clause
 from tui.workloads.mdtest.program import NEXT_CLIENT, Placement, shift_of, shift_warning, stride_for
 
 EIGHT = Placement(8, 136)
@@ -42,11 +44,11 @@ def test_a_number_that_was_asked_for_is_given_as_it_is() -> None:
 
 
 def test_eight_clients_never_meet_files_of_their_own() -> None:
-    assert shift_warning(shift_of(1, "4.0.0", EIGHT)) == ""
+    assert shift_warning(shift_of(1, "4.0.0", EIGHT)) is None
 
 
 def test_a_shift_of_nothing_is_warned_of_with_all_phases() -> None:
-    warning = shift_warning(shift_of(136, "4.0.0", EIGHT))
+    warning = said("mdtest", shift_warning(shift_of(136, "4.0.0", EIGHT)) or "")
     assert (
         "every rank works on its own files" in warning
         and "in stat, read, remove, clients access" in warning
@@ -56,7 +58,9 @@ def test_a_shift_of_nothing_is_warned_of_with_all_phases() -> None:
 def test_with_two_clients_the_second_shift_comes_home() -> None:
     shift = shift_of(1, "4.0.0", Placement(2, 4))
     assert shift.own_client() == ["read"]
-    assert "in read, clients access files that they created themselves" in shift_warning(shift)
+    assert "in read, clients access files that they created themselves" in said(
+        "mdtest", shift_warning(shift) or ""
+    )
 
 
 def test_a_shift_within_a_client_is_warned_of() -> None:
@@ -64,4 +68,4 @@ def test_a_shift_within_a_client_is_warned_of() -> None:
 
 
 def test_one_client_can_only_meet_its_own_files() -> None:
-    assert "one client" in shift_warning(shift_of(2, "4.0.0", Placement(1, 4)))
+    assert shift_warning(shift_of(2, "4.0.0", Placement(1, 4))) == clause("one-client")

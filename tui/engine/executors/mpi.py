@@ -39,7 +39,7 @@ from tui.engine.session.host_session import HostSession
 from tui.engine.session.targets import identify_paths
 from tui.engine.session.task import Outcome, TaskLoad, TaskRun
 from tui.model.event import FileCreated, FilesRemoved, MetadataPhase, StepEnded, TaskStarted
-from tui.model.operands import Told, clause
+from tui.model.operands import Told, clause, of_tool
 from tui.model.plan import HostTask, Identities, MpiLaunch, Step
 from tui.remote import made, mpi
 from tui.remote.files import stat_files
@@ -168,12 +168,12 @@ async def try_out(ctx: RunContext, step: Step, cluster: Cluster) -> None:
     sessions = sessions_of(ctx, step)
     await ctx.unless_stopped(_same_file_system(ctx, sessions, cluster.launch))
     for session in sessions:
-        for told in warnings_by_host(cluster).get(session.name, []):
-            session.say("warning", told)
+        for warning in warnings_by_host(cluster).get(session.name, []):
+            session.say("warning", warning)
     await ctx.unless_stopped(trial(ctx, step, cluster))
     ctx.say("info", clause("launched-by", mpi=cluster.mpi))
-    for severity, text in cluster.program.intent(len(cluster.hosts), cluster.tried):
-        ctx.say(severity, text)
+    for severity, told in cluster.program.intent(len(cluster.hosts), cluster.tried):
+        ctx.say(severity, of_tool(step.tool, told))
 
 
 async def _same_file_system(
@@ -240,7 +240,7 @@ async def _finish_trial(job: MpiJob, head: HostSession) -> None:
     job.ctx.check_stop()
     problems = [(job.cause.host, job.cause.code, job.cause.told)] if job.cause.code else []
     problems += (
-        [(None, code, message) for code, message in job.reader.problems(outcome.exit_code)]
+        [(None, *each) for each in workloads.problems(job.step.tool, job.reader, outcome.exit_code)]
         if begun
         else []
     )
@@ -314,8 +314,8 @@ def take_result(job: MpiJob, outcome: Outcome, reports: Mapping[str, str]) -> No
     clean = ended and reader.succeeded(outcome.exit_code)
     if result is not None:
         result.final, result.mpi = clean, cluster.mpi
-        for code, message in job.program.complete(result, len(cluster.hosts), cluster.tried):
-            head.problem("measure", code, message, fatal=False)
+        for code, told in job.program.complete(result, len(cluster.hosts), cluster.tried):
+            head.problem("measure", code, of_tool(job.step.tool, told), fatal=False)
         job.program.reported(result, reports)
         ctx.journal.append(result)
     for host, session in job.sessions.items():
@@ -387,12 +387,13 @@ def causes(job: MpiJob, outcome: Outcome) -> list[tuple[str, str, Told]]:
     elif outcome.reason != "exit" and not ended_here:
         found.append((head, *end_of(outcome.reason)))
     elif not ended_here:
-        found += [(head, code, message) for code, message in job.reader.problems(outcome.exit_code)]
+        own = workloads.problems(job.step.tool, job.reader, outcome.exit_code)
+        found += [(head, *each) for each in own]
     if found and not ended_here:
         found += [
-            (host, code, text)
+            (host, *each)
             for host, run in job.proxies.items()
-            for code, text in run.reader.problems(0)
+            for each in workloads.problems(job.step.tool, run.reader, 0)
         ]
     return found
 

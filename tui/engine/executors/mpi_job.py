@@ -24,7 +24,7 @@ from tui.engine.session.targets import identify_paths
 from tui.engine.session.task import Outcome, TaskLoad, TaskRun
 from tui.engine.session.telemetry import is_telemetry
 from tui.model.event import Artefact, FileCreated, FilesRemoved, HostStateName, PhaseName
-from tui.model.operands import Told, clause
+from tui.model.operands import Told, clause, of_tool
 from tui.model.plan import HostTask, Step
 from tui.remote import made, mpi
 from tui.remote.agent import host_mark
@@ -376,7 +376,7 @@ class MpiJob:
 
     def _not_right(self) -> Cause | None:
         if wrong := self.reader.wrong_launch:
-            return Cause("mpi-launch", wrong, self.cluster.head)
+            return Cause("mpi-launch", of_tool(self.step.tool, wrong), self.cluster.head)
         if not self.reader.started and (cut_off := self._unreachable()):
             return cut_off
         late = time.monotonic() - self._released_s > START_S
@@ -392,11 +392,14 @@ class MpiJob:
 
         MPI would wait for that host forever.
         """
-        if text := self.reader.unreachable:
-            return Cause("mpi-unreachable", text, self.cluster.head)
-        for host, run in self.proxies.items():
-            if isinstance(run.reader, ProxyReader) and run.reader.unreachable:
-                return Cause("mpi-unreachable", run.reader.unreachable, host)
+        heard = {self.cluster.head: self.reader.unreachable} | {
+            host: run.reader.unreachable
+            for host, run in self.proxies.items()
+            if isinstance(run.reader, ProxyReader)
+        }
+        for host, told in heard.items():
+            if told:
+                return Cause("mpi-unreachable", of_tool(self.step.tool, told), host)
         return None
 
     async def _count_ranks(self) -> None:

@@ -244,7 +244,7 @@ def problems_of(run: TaskRun, outcome: Outcome) -> list[tuple[str, Told]]:
         return [("stopped-alone", clause("stopped-alone"))]
     if outcome.reason in ASKED_TO_END:
         return []
-    problems: list[tuple[str, Told]] = [*run.reader.problems(outcome.exit_code)]
+    problems = workloads.problems(run.step.tool, run.reader, outcome.exit_code)
     if outcome.reason == "exit":
         return problems
     if outcome.reason == ALLOCATION_ENDED:

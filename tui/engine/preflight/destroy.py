@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct, field
 
 from tui.engine.preflight.made_files import Files
-from tui.model.operands import Clause, clause
+from tui.model.operands import Clause, Told, clause
 from tui.model.plan import HARMLESS, FileSpec, HostTask, Plan, is_device, written_devices
 from tui.remote.answers import DirFacts, FileInfo, HostProbe
 from tui.remote.devices import DeviceFacts
 
-Problem = tuple[str, Clause]  # stable code and message
+Problem = tuple[str, Told]  # stable code and message
 
 
 class HostFindings(Struct):

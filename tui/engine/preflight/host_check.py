@@ -139,6 +139,7 @@ def problem_of(
     Copied programs count as expected.
     """
     from tui import workloads
+    from tui.engine.preflight.destroy import Problem
     from tui.engine.preflight.programs import no_program
     from tui.engine.preflight.rules import directory_problems, tool_problems
     from tui.model.plan import of_machine
@@ -149,7 +150,7 @@ def problem_of(
     usual = {need.command for each in workloads.expected() for need in each.requirements(())}
     needs = [need for each in workloads.every() for need in each.requirements(())]
     missing = dict.fromkeys(each.name for each in programs if each.name not in mine)
-    problems = [no_program(name, machine) for name in missing if name in usual]
+    problems: list[Problem] = [no_program(name, machine) for name in missing if name in usual]
     for need in needs:
         if need.command in mine or (need.command in usual and need.command not in missing):
             problems += tool_problems(need, probe, mine)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tui import workloads
 from tui.engine.preflight.destroy import Problem
-from tui.model.operands import Clause, clause
+from tui.model.operands import Clause, Told, clause
 from tui.model.plan import MpiLaunch, Plan, Step
 from tui.remote import mpi
 from tui.remote.mpi import Family, Launcher, MpiFacts, is_address
@@ -447,7 +447,7 @@ def cluster_of(step: Step, facts: Mapping[str, MpiFacts]) -> Cluster:
     return Cluster(step.tool, program, facts, family, addresses_of(program.launch, facts))
 
 
-def with_advice(plan: Plan, tool: str, problem: Problem) -> Clause:
+def with_advice(plan: Plan, tool: str, problem: Problem) -> Told:
     """Return the message of a problem, with the load generator's advice."""
     code, told = problem
     others = any(step.tool != tool for step in plan.steps)

@@ -210,7 +210,7 @@ def _judge(run: TaskRun, exit_code: int | None, reason: str) -> None:
         run.session.problem("layout", *run.session.loss(""))
     if run.session.failed or reason in ("stop", "abort"):
         return
-    problems = run.reader.problems(exit_code)
+    problems = workloads.problems(run.step.tool, run.reader, exit_code)
     for code, message in problems:
         run.session.problem("layout", code, clause("in-layout", quote=message))
     if not problems:

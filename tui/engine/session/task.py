@@ -28,7 +28,7 @@ from tui.model.event import (
     TaskEnded,
     TaskStarted,
 )
-from tui.model.operands import clause
+from tui.model.operands import clause, of_tool
 from tui.model.plan import HostTask, Step
 from tui.remote.agent import AgentError, AgentStream, Lease, TaskStatus
 from tui.remote.stream import FLOODED, OutputBudget, flooded
@@ -423,7 +423,7 @@ class TaskOutput:
         self, session: HostSession, load: TaskLoad, run_dir: Path, *, resume: bool
     ) -> None:
         self.session = session
-        self.reader = load.reader
+        self.reader, self._tool = load.reader, load.step.tool
         self.hear: Callable[[Sample], None] = lambda _: None  # called with each sample
         self.ended_by_us = False  # ended early by a search: no news
         self._heard = time.monotonic()
@@ -491,7 +491,8 @@ class TaskOutput:
         for item in items:
             if isinstance(item, tuple):
                 if not (self.ended_by_us and item[0] == "info"):
-                    self.session.say(*item)
+                    severity, told = item
+                    self.session.say(severity, of_tool(self._tool, told))
             else:
                 self.session.journal.append(item)
                 if isinstance(item, Sample):

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tui.model.event import DirectionSample, HostResult, PhaseName, Sample
+from tui.model.operands import Clause, Told, clause
 from tui.model.plan import Step
+from tui.text.form import Text
 from tui.workloads.base import Item, TargetCheck
 from tui.workloads.elbencho.output import (
     HEADER,
@@ -26,7 +28,16 @@ from tui.workloads.elbencho.output import (
     row_of,
     stamp_ms,
 )
-from tui.workloads.messages import TO_CHECK, Explainer, http_error_text, rule, silent, unknown
+from tui.workloads.messages import (
+    BUCKET,
+    TO_CHECK,
+    Explainer,
+    http_error_text,
+    rule,
+    silent,
+    texts_of,
+    unknown,
+)
 from tui.workloads.reading import LineSplitter, LogLine
 
 FAILED = re.compile(r"^\d\d:\d\d:\d\d\.\d+ ERROR: [^:]* failed\.$")
@@ -81,7 +92,7 @@ class FailedRequestJoiner:
             yield "; ".join(line.strip() for line in held)
 
 
-def bucket_problem(check: TargetCheck, said: str) -> tuple[str, str] | None:
+def bucket_problem(check: TargetCheck, said: str) -> tuple[str, Clause] | None:
     """Return why a bucket cannot be used, from the output of a HEAD request; None if it may be
     usable.
 
@@ -91,9 +102,10 @@ def bucket_problem(check: TargetCheck, said: str) -> tuple[str, str] | None:
     status = int(found[1]) if found else 0
     if status < 0:
         why = re.search(r"Message: (?:curlCode: \d+, )?(.*?) *HTTP Error", said)
-        return NO_ANSWER, f"{check.target}: no answer: {why[1] if why else said}; {TO_CHECK}"
+        quote = why[1] if why else said
+        return NO_ANSWER, clause("bucket-silent", target=check.target, quote=quote)
     if status == 404:
-        return STATUS, f"{check.target}: {http_error_text('bucket HEAD', status)}"
+        return STATUS, clause("bucket-missing", target=check.target)
     return None
 
 
@@ -173,21 +185,20 @@ class ElbenchoReader:
             end_ms=measured[-1].end_ms,
         )
 
-    def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
+    def problems(self, exit_code: int | None) -> list[tuple[str, Told]]:
         """Return (code, message) of reasons to doubt the result; empty if there are none."""
         self._finish()
         found = {
-            code: text
-            for code, text in self._explainer.codes.items()
+            code: told
+            for code, told in self._explainer.codes.items()
             if code != "elbencho-stopped-by-signal"
         }
         refused = {STATUS, NO_ANSWER} & set(found)  # says why there is none
         if not refused and not any(each.dirs for each in self._over):
             found["elbencho-no-output"] = self._why_no_output(exit_code)
         if self._unreadable:
-            found["elbencho-unreadable-output"] = (
-                f"unreadable lines in elbencho's live statistics: {self._unreadable}"
-            )
+            told = clause("unreadable-output", lines=self._unreadable)
+            found["elbencho-unreadable-output"] = told
         return list({**found, **self._end(exit_code, explained=bool(found))}.items())
 
     def _finish(self) -> None:
@@ -197,31 +208,24 @@ class ElbenchoReader:
             rest = [*self._requests.join(self._err.close()), *self._requests.rest()]
             self._finished += self._explainer.explain_all(rest)
 
-    def _why_no_output(self, exit_code: int | None) -> str:
-        ended = "exit status unknown" if exit_code is None else f"exit code {exit_code}"
+    def _why_no_output(self, exit_code: int | None) -> Clause:
         causes = (list(self._explainer.codes.values()) or self._explainer.errors)[:2]
-        return f"elbencho completed no phase ({ended})" + (
-            f": {'; '.join(causes)}" if causes else ""
-        )
+        return clause("no-output", exit_code=exit_code, causes=causes)
 
-    def _end(self, exit_code: int | None, *, explained: bool) -> dict[str, str]:
+    def _end(self, exit_code: int | None, *, explained: bool) -> dict[str, Told]:
         """Return problems that follow from the exit code; exit code 0 has none."""
         if exit_code is None:
-            return {"elbencho-exit-unknown": "the exit status of elbencho is unknown"}
+            return {"elbencho-exit-unknown": clause("exit-unknown")}
         if exit_code in KILLED_EXITS:
-            return {"elbencho-killed": "elbencho was killed (SIGKILL): no result for the phase"}
+            return {"elbencho-killed": clause("killed")}
         if (
             exit_code < 0
             or exit_code > SIGNAL_EXIT
             or "elbencho-stopped-by-signal" in self._explainer.codes
         ):
-            return {"elbencho-stopped-by-signal": "a signal ended elbencho early"}
+            return {"elbencho-stopped-by-signal": clause("stopped-by-signal")}
         if exit_code and not explained:
-            return {
-                "elbencho-exit-code": (
-                    f"elbencho exited with code {exit_code} without an error message"
-                )
-            }
+            return {"elbencho-exit-code": clause("exit-code", exit_code=exit_code)}
         return {}
 
     # -- lines
@@ -358,3 +362,20 @@ RULES = (
     rule(AT + r"ERROR: (?P<what>.*)", "error", "{what}", "elbencho-error"),
     rule(AT + r"(NOTE|WARNING|Warning): (?P<what>.*)", "warning", "{what}"),
 )
+
+
+def _no_output(exit_code: int | None, causes: Sequence[str]) -> str:
+    ended = "exit status unknown" if exit_code is None else f"exit code {exit_code}"
+    return f"elbencho completed no phase ({ended})" + (f": {'; '.join(causes)}" if causes else "")
+
+
+PROBLEMS: Mapping[str, Text] = {
+    "no-output": _no_output,
+    "unreadable-output": "unreadable lines in elbencho's live statistics: {lines}",
+    "exit-unknown": "the exit status of elbencho is unknown",
+    "killed": "elbencho was killed (SIGKILL): no result for the phase",
+    "stopped-by-signal": "a signal ended elbencho early",
+    "exit-code": "elbencho exited with code {exit_code} without an error message",
+    **BUCKET,
+    **texts_of(RULES),
+}

@@ -182,7 +182,7 @@ class ElbenchoWorkload(Workload):
 
         return bucket_checks([task for step in steps for task in step.tasks])
 
-    def target_problem(self, check: TargetCheck, said: str) -> tuple[str, str] | None:
+    def target_problem(self, check: TargetCheck, said: str) -> tuple[str, Clause] | None:
         """Return why a bucket cannot be used; None if it may be usable."""
         from tui.workloads.elbencho.reader import bucket_problem
 
@@ -209,8 +209,10 @@ class ElbenchoWorkload(Workload):
         return ElbenchoReader(host, step, phase)
 
     def texts(self) -> Mapping[str, Text]:
-        """Return the texts of caveats on plans by code."""
-        return CAVEATS
+        """Return the texts of caveats on plans, of problems and messages by code."""
+        from tui.workloads.elbencho.reader import PROBLEMS
+
+        return {**CAVEATS, **PROBLEMS}
 
     def contradiction_texts(self) -> Mapping[str, str]:
         """Return the texts of contradictions by code."""

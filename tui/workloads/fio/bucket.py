@@ -11,13 +11,13 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 
+from tui.model.operands import Clause, clause
 from tui.model.plain import SECRET_PATTERN
 from tui.model.plan import HostTask
 from tui.workloads.base import TargetCheck
 from tui.workloads.fio.objects import object_sets
 from tui.workloads.fio.options import JobOptions, jobs_of_job_file
 from tui.workloads.fio.reader import HTTP_STATUS
-from tui.workloads.messages import TO_CHECK, http_error_text
 
 NO_ANSWER = "fio-no-answer"
 UNREACHABLE = (6, 7)  # curl: unknown name, no connection; it may trust other certificates than fio
@@ -63,14 +63,14 @@ def _keys(job: JobOptions) -> Iterator[str]:
         yield f'{name}="{value}"' if plain else f"{name}="
 
 
-def bucket_problem(check: TargetCheck, said: str) -> tuple[str, str] | None:
+def bucket_problem(check: TargetCheck, said: str) -> tuple[str, Clause] | None:
     """Return why a bucket cannot be used, from what curl printed; None if it may be usable.
 
     403 is not conclusive: the keys may just lack permission to list the bucket.
     """
     if re.search(r"\bHTTP 404\b", said):
-        return HTTP_STATUS, f"{check.target}: {http_error_text('bucket HEAD', 404)}"
+        return HTTP_STATUS, clause("bucket-missing", target=check.target)
     failed = re.search(r"curl: \((\d+)\) (.*?) *(?:HTTP 000|$)", said)
     if failed and int(failed[1]) in UNREACHABLE:
-        return NO_ANSWER, f"{check.target}: no answer: {failed[2]}; {TO_CHECK}"
+        return NO_ANSWER, clause("bucket-silent", target=check.target, quote=failed[2])
     return None

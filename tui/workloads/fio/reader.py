@@ -5,28 +5,27 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 import msgspec
 from msgspec import Struct, field
 
-from tui.model.event import Contradiction, HostResult, PhaseName, Sample
+from tui.model.event import Contradiction, HostResult, PhaseName, Sample, Severity
+from tui.model.operands import Clause, Told, clause, unique
+from tui.model.plain import some
 from tui.model.plan import Step
 from tui.model.quantities import parse_duration, parse_size
+from tui.text.form import Text
 from tui.workloads.base import LatencyKind, LogLine
 from tui.workloads.fio.option_table import by_name
 from tui.workloads.fio.results import Meter, host_result
 from tui.workloads.fio.snapshot import JsonSplitter, SnapshotError, StatusJob, decode
-from tui.workloads.messages import Explainer, http_error_text, rule, silent
+from tui.workloads.messages import BUCKET, Explainer, http_error_text, rule, silent, texts_of
 from tui.workloads.reading import OTHER_JOB, LineSplitter
 
 STATUS_COLLECTOR = 35
 HTTP_STATUS = "fio-http-status"
-NO_STATUS = (
-    "a request got no HTTP status: connection refused or lost, unknown host name, bad"
-    " certificate, or object too large"
-)
-NAMED = 3  # options that are named when several differ
 
 _ERRNO_HINTS = {
     errno.EIO: "the storage returned an I/O error; see the host's kernel log",
@@ -269,6 +268,38 @@ RULES = (
     ),
 )
 
+
+def _no_output(exit_code: int | None, causes: Sequence[str]) -> str:
+    ended = "exit status unknown" if exit_code is None else f"exit code {exit_code}"
+    return f"fio printed no result ({ended})" + (f": {'; '.join(causes)}" if causes else "")
+
+
+def _jobs_failed(text: str, failed: int) -> str:
+    return f"{text}; {failed} jobs failed" if failed else text
+
+
+PROBLEMS: Mapping[str, Text] = {
+    "no-output": _no_output,
+    "errno": lambda number, failed: _jobs_failed(errno_text(number), failed),
+    "no-http-status": partial(
+        _jobs_failed,
+        "a request got no HTTP status: connection refused or lost, unknown host name, bad"
+        " certificate, or object too large",
+    ),
+    "unreadable-output": "unreadable fio status objects, which were skipped: {objects}",
+    "output-cut": "fio's output ends in the middle of a status object; the previous one is used",
+    "other-job": lambda differing: f"fio did not run the planned job: {some(differing, 3)}",
+    "option-differs": "{name}={value} (planned: {planned})",
+    "job-not-planned": "job [{job}] is not in the job file",
+    "no-io": "fio reports no error, but no I/O was done",
+    "exit-unknown": "the exit status of fio is unknown",
+    "killed": "fio was killed (SIGKILL); the result is the last status it printed",
+    "stopped-by-signal": "a signal ended fio early",
+    "exit-code": "fio exited with code {exit_code} without an error message",
+    **BUCKET,
+    **texts_of(RULES),
+}
+
 _WORRYING = re.compile(
     r"\b(error|fail(?:s|ed|ure)?|cannot|can't|unable|refus\w+|invalid)\b", re.IGNORECASE
 )
@@ -279,7 +310,7 @@ def explainer() -> Explainer:
     return Explainer(RULES, _unknown)
 
 
-def _unknown(line: str) -> LogLine:
+def _unknown(line: str) -> tuple[Severity, str]:
     text = line.strip().removeprefix("fio: ")
     return ("warning" if _WORRYING.search(text) else "info"), f"fio: {text}"
 
@@ -303,7 +334,7 @@ class FioReader:
         self._framer = JsonSplitter()
         self._stderr = LineSplitter()
         # the end of stderr, for a fio that prints nothing else
-        self._last_lines: list[str] = []
+        self._last_lines: list[Told] = []
         self._explainer = explainer()
         self._last_text = b""  # decoded again at the end: decoded it takes five times the memory
         self._unreadable = 0
@@ -316,7 +347,7 @@ class FioReader:
     def feed_stderr(self, data: bytes) -> list[LogLine]:
         """Return the explained lines completed by these bytes of stderr."""
         lines = self._explainer.explain_all(self._stderr.feed(data))
-        self._last_lines += [text for _, text in lines]
+        self._last_lines += [told for _, told in lines]
         del self._last_lines[:-LAST_LINES]
         return lines
 
@@ -341,7 +372,7 @@ class FioReader:
             result.contradictions = contradictions_in(self._last_text)
         return result
 
-    def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
+    def problems(self, exit_code: int | None) -> list[tuple[str, Told]]:
         """Return (code, message) of reasons to doubt the result; empty if there are none."""
         self._finish()
         if not self._last_text:
@@ -354,7 +385,7 @@ class FioReader:
         found.update(self._job_verdicts())
         found.update(self._end_verdicts(exit_code, explained=bool(found), failed=bool(failed)))
         if not failed and not _did_io(jobs):
-            found["fio-no-io"] = "fio reports no error, but no I/O was done"
+            found["fio-no-io"] = clause("no-io")
         return list(found.items())
 
     def _finish(self) -> None:
@@ -392,77 +423,60 @@ class FioReader:
             return True
         return "fio-stopped-by-signal" in self._explainer.codes
 
-    def _why_no_output(self, exit_code: int | None) -> str:
-        ended = "exit status unknown" if exit_code is None else f"exit code {exit_code}"
+    def _why_no_output(self, exit_code: int | None) -> Clause:
         codes, errors = list(self._explainer.codes.values()), self._explainer.errors
         causes = (codes or errors or self._last_lines)[:2]
-        return f"fio printed no result ({ended})" + (f": {'; '.join(causes)}" if causes else "")
+        return clause("no-output", exit_code=exit_code, causes=causes)
 
-    def _error_verdicts(self, errors: list[int], exit_code: int | None) -> dict[str, str]:
-        failed = (
-            f"; {exit_code} jobs failed"
-            if exit_code is not None and 1 < exit_code < SIGNAL_EXIT
-            else ""
-        )
+    def _error_verdicts(self, errors: list[int], exit_code: int | None) -> dict[str, Told]:
+        failed = exit_code if exit_code is not None and 1 < exit_code < SIGNAL_EXIT else 0
+        found: dict[str, Told] = {}
         if any(task.objects for task in self._step.tasks) and errno.EIO in errors:
             errors.remove(errno.EIO)  # a failed request: its HTTP status says more
-            status = (
-                {}
-                if HTTP_STATUS in self._explainer.codes
-                else {"fio-no-http-status": NO_STATUS + failed}
-            )
-            return status | {_error_code(number): errno_text(number) + failed for number in errors}
-        return {_error_code(number): errno_text(number) + failed for number in errors}
+            if HTTP_STATUS not in self._explainer.codes:
+                found["fio-no-http-status"] = clause("no-http-status", failed=failed)
+        for number in errors:
+            found[_error_code(number)] = clause("errno", number=number, failed=failed)
+        return found
 
-    def _message_verdicts(self) -> dict[str, str]:
+    def _message_verdicts(self) -> dict[str, Told]:
         """Return problems known only from messages, without stops by signal, which `_end_verdicts`
         judges.
         """
         return {
-            code: text
-            for code, text in self._explainer.codes.items()
+            code: told
+            for code, told in self._explainer.codes.items()
             if code != "fio-stopped-by-signal"
         }
 
-    def _stream_verdicts(self) -> dict[str, str]:
-        found = {}
+    def _stream_verdicts(self) -> dict[str, Told]:
+        found: dict[str, Told] = {}
         if broken := self._unreadable + self._framer.broken:
-            found["fio-unreadable-output"] = (
-                f"unreadable fio status objects, which were skipped: {broken}"
-            )
+            found["fio-unreadable-output"] = clause("unreadable-output", objects=broken)
         if self._framer.cut:
-            found["fio-output-cut"] = (
-                "fio's output ends in the middle of a status object; the previous one is used"
-            )
+            found["fio-output-cut"] = clause("output-cut")
         return found
 
-    def _job_verdicts(self) -> dict[str, str]:
+    def _job_verdicts(self) -> dict[str, Told]:
         task = next((task for task in self._step.tasks if task.host == self._host), None)
         if task is None or not self._measures:
             return {}
         other = other_options(task.job_file, self._last_text)
-        more = f" and {len(other) - NAMED} more" if len(other) > NAMED else ""
-        return (
-            {OTHER_JOB: f"fio did not run the planned job: {', '.join(other[:NAMED])}{more}"}
-            if other
-            else {}
-        )
+        return {OTHER_JOB: clause("other-job", differing=other)} if other else {}
 
     def _end_verdicts(
         self, exit_code: int | None, *, explained: bool, failed: bool
-    ) -> dict[str, str]:
+    ) -> dict[str, Told]:
         if exit_code is None:
-            return {"fio-exit-unknown": "the exit status of fio is unknown"}
+            return {"fio-exit-unknown": clause("exit-unknown")}
         if exit_code in KILLED_EXITS:
-            return {
-                "fio-killed": "fio was killed (SIGKILL); the result is the last status it printed"
-            }
+            return {"fio-killed": clause("killed")}
         if failed and 0 < exit_code < SIGNAL_EXIT:
             return {}  # a job failed, and exitall_on_error ended the others by signal
         if self._ended_by_signal(exit_code):
-            return {"fio-stopped-by-signal": "a signal ended fio early"}
+            return {"fio-stopped-by-signal": clause("stopped-by-signal")}
         if exit_code and not explained:
-            return {"fio-exit-code": f"fio exited with code {exit_code} without an error message"}
+            return {"fio-exit-code": clause("exit-code", exit_code=exit_code)}
         return {}
 
 
@@ -499,9 +513,9 @@ def contradictions_in(printed: bytes) -> list[Contradiction] | None:
     return [each for of_host in found.values() for each in of_host]
 
 
-def other_options(job_file: str, printed: bytes) -> list[str]:
-    """Return ``bs=1k (planned: 4k)`` for each option whose printed value differs from the job file,
-    and a text for each job that is not in it.
+def other_options(job_file: str, printed: bytes) -> list[Clause]:
+    """Return each option whose printed value differs from the job file, and each job that is not in
+    it.
 
     Skips options missing on one side and those that fio expands (``$jobname``). Empty if `printed`,
     a status object, cannot be decoded.
@@ -512,16 +526,16 @@ def other_options(job_file: str, printed: bytes) -> list[str]:
         return []
     given = sections(job_file)
     names = [name for name, _ in given]
-    found: list[str] = []
+    found: list[Clause] = []
     for job in output.jobs:
         if names and job.name not in names and not any("$" in name for name in names):
-            found.append(f"job [{job.name}] is not in the job file")
+            found.append(clause("job-not-planned", job=job.name))
         # a group is reported by the name of its first job and the options of its last one
         as_given = sorted(
             ([*_differing(options, output.shared | job.options)] for _, options in given), key=len
         )
         found += as_given[0] if as_given else []
-    return list(dict.fromkeys(found))
+    return unique(found)
 
 
 def sections(job_file: str) -> list[tuple[str, dict[str, str]]]:
@@ -541,11 +555,11 @@ def sections(job_file: str) -> list[tuple[str, dict[str, str]]]:
     return found
 
 
-def _differing(given: Mapping[str, str], printed: Mapping[str, str]) -> Iterator[str]:
+def _differing(given: Mapping[str, str], printed: Mapping[str, str]) -> Iterator[Clause]:
     for name, value in given.items():
         used = printed.get(name)
         if used is not None and "$" not in value and _meaning(name, used) != _meaning(name, value):
-            yield f"{name}={used.strip()} (planned: {value})"
+            yield clause("option-differs", name=name, value=used.strip(), planned=value)
 
 
 def _meaning(name: str, value: str) -> object:

@@ -126,7 +126,7 @@ class FioOnHosts(FioImports):
 
         return bucket_checks([task for step in steps for task in step.tasks])
 
-    def target_problem(self, check: TargetCheck, said: str) -> tuple[str, str] | None:
+    def target_problem(self, check: TargetCheck, said: str) -> tuple[str, Clause] | None:
         """Return why a bucket cannot be used; None if it may be usable."""
         from tui.workloads.fio.bucket import bucket_problem
 
@@ -259,10 +259,11 @@ class FioWorkload(FioOnHosts):
         return FioReader(host, step, phase, latency_kind)
 
     def texts(self) -> Mapping[str, Text]:
-        """Return the texts of caveats on plans by code."""
+        """Return the texts of caveats on plans, of problems and messages by code."""
+        from tui.workloads.fio.reader import PROBLEMS
         from tui.workloads.fio.texts import CAVEATS
 
-        return CAVEATS
+        return {**CAVEATS, **PROBLEMS}
 
     def contradiction_texts(self) -> Mapping[str, str]:
         """Return the texts of contradictions by code."""

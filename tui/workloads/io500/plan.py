@@ -5,9 +5,11 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 
+from tui.model.operands import Clause, clause
 from tui.model.plan import MpiLaunch
 from tui.model.problem import did_you_mean
 from tui.model.profile import WORDS_TRUE, expand
+from tui.text.form import Text, worded_from
 from tui.workloads.io500.body import Io500
 from tui.workloads.io500.output import PHASES, directions
 from tui.workloads.mpi import REPORTS
@@ -78,23 +80,27 @@ def _work(launch: MpiLaunch, _hosts: int) -> Iterator[str]:
 def _notes(launch: MpiLaunch, _hosts: int) -> Iterator[str]:
     """Yield reasons why the result cannot be submitted, and the ini file."""
     own = posixpath.join(launch.directory, OWN_DIRECTORY)
-    yield from (f"; {text}" for text in not_submittable(settings_of(launch.options)))
+    why = not_submittable(settings_of(launch.options))
+    yield from (f"; {worded_from(NOT_SUBMITTABLE, told)}" for told in why)
     yield f"; ini file, in {posixpath.join(own, REPORTS)}:"
     yield from ini_text(launch, own).splitlines()
 
 
-def not_submittable(settings: Mapping[str, str]) -> list[str]:
+NOT_SUBMITTABLE: Mapping[str, Text] = {
+    "other-stonewall": "not submittable: the stonewall is {seconds} s, not {valid_s} s",
+    "skips": "not submittable: skips {phases:all}",
+}
+
+
+def not_submittable(settings: Mapping[str, str]) -> list[Clause]:
     """Return why IO500 will call any result with these settings invalid; empty if it may be
     valid.
     """
     found = []
-    if settings["debug.stonewall-time"] != str(VALID_S):
-        found.append(
-            f"not submittable: the stonewall is {settings['debug.stonewall-time']} s, not"
-            f" {VALID_S} s"
-        )
+    if (seconds := settings["debug.stonewall-time"]) != str(VALID_S):
+        found.append(clause("other-stonewall", seconds=seconds, valid_s=VALID_S))
     if lost := [name for name in skipped(settings) if name != PHASES[-1]]:
-        found.append(f"not submittable: skips {', '.join(lost)}")
+        found.append(clause("skips", phases=lost))
     return found
 
 

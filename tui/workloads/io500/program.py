@@ -7,9 +7,18 @@ from collections.abc import Mapping
 from typing import Self
 
 from tui.model.event import MetadataResult
-from tui.workloads.io500.contradictions import TEXTS
+from tui.model.operands import Clause, Told, clause
+from tui.text.form import Text
 from tui.workloads.io500.output import PHASES, Io500Output, add_rank_seconds, easy_bytes_of
-from tui.workloads.io500.plan import FILE, TRIAL, ini_text, not_submittable, settings_of, skipped
+from tui.workloads.io500.plan import (
+    FILE,
+    NOT_SUBMITTABLE,
+    TRIAL,
+    ini_text,
+    not_submittable,
+    settings_of,
+    skipped,
+)
 from tui.workloads.messages import rule, rules_of_program
 from tui.workloads.mpi import REPORTS, RanksReader, StepProgram, Tried
 
@@ -28,6 +37,16 @@ RULES = rules_of_program(
     ),
     on_stdout=[rule(r"\bERROR\b|assert", "error", "IO500: {line}", "io500-error")],
 )
+
+TEXTS: Mapping[str, Text] = {
+    "no-score": "IO500 ended before printing its score",
+    "score-not-printed": "IO500 printed no score",
+    "not-finished": "IO500 did not finish {phases:all}",
+    "score": (
+        "the score has {told:.6g} {unit}, but the geometric mean of the phases is {other:.6g}"
+    ),
+    **NOT_SUBMITTABLE,
+}
 
 
 class Io500Program(StepProgram):
@@ -59,7 +78,7 @@ class Io500Program(StepProgram):
         """Return the minimum number of inodes: those of the report files."""
         return FEW_INODES
 
-    def warnings(self, hosts: int, tried: Tried) -> list[str]:
+    def warnings(self, hosts: int, tried: Tried) -> list[Clause]:
         """Return why the result cannot be submitted."""
         return not_submittable(settings_of(self.launch.options))
 
@@ -89,25 +108,25 @@ class Io500Reader(RanksReader):
             result.ranks_per_node = self.launch.ranks_per_host
         return result
 
-    def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
+    def problems(self, exit_code: int | None) -> list[tuple[str, Told]]:
         """Return (code, message) of reasons to doubt or reject the result.
 
         IO500's own verdict is reported as the finding own-verdict.
         """
         wrong = () if self.is_trial else self.output.wrong_means()
-        texts = [
-            ("io500-score", TEXTS["score"].format(*each.names, told=each.told, other=each.expected))
+        scores = [
+            clause("score", unit=each.names[0], told=each.told, other=each.expected)
             for each in wrong
         ]
-        return [*super().problems(exit_code), *texts]
+        return [*super().problems(exit_code), *(("io500-score", told) for told in scores)]
 
-    def _missing(self) -> list[str]:
+    def _missing(self) -> list[Told]:
         """Return which parts of a complete run are missing; a trial only has to finish."""
         output = self.output
         if self.is_trial:
-            return [] if output.score_text else ["IO500 ended before printing its score"]
+            return [] if output.score_text else [clause("no-score")]
         lost = [name for name in self.step.directions if name not in output.phases]
-        missing = [f"IO500 did not finish {', '.join(lost)}"] if lost else []
+        missing: list[Told] = [clause("not-finished", phases=lost)] if lost else []
         if not missing and not output.score_text:
-            missing.append("IO500 printed no score")
+            missing.append(clause("score-not-printed"))
         return missing

@@ -10,6 +10,7 @@ from tui.workloads.base import ImportedOutput, KeptFile, KeptRun
 from tui.workloads.mpi_workload import MpiWorkload
 
 if TYPE_CHECKING:
+    from tui.text.form import Text
     from tui.workloads.io500.body import Io500
     from tui.workloads.io500.program import Io500Program
     from tui.workloads.mpi_plan import MpiPlan
@@ -47,6 +48,12 @@ class Io500Workload(MpiWorkload):
     def meaning(self, version: str, *, from_iterations: bool) -> str:
         """Return what IO500's figures mean."""
         return "one run of each phase: IOR bandwidth, mdtest and find rates, as printed by IO500"
+
+    def texts(self) -> Mapping[str, Text]:
+        """Return the texts of problems and messages by code."""
+        from tui.workloads.io500.program import TEXTS
+
+        return {**super().texts(), **TEXTS}
 
     def contradiction_texts(self) -> Mapping[str, str]:
         """Return the texts of contradictions by code."""

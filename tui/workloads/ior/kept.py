@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tui.model.event import MetadataResult
+from tui.model.operands import Told, clause
 from tui.model.problem import Problem, UsageError
 from tui.model.quantities import parse_stamp
 from tui.workloads.base import ImportedOutput
@@ -40,18 +41,14 @@ class KeptIor(IorReport):
     line: int = 1  # where it begins
 
     @property
-    def problems(self) -> list[tuple[str, str]]:
+    def problems(self) -> list[tuple[str, Told]]:
         """(code, message) of reasons to reject the figures: IOR errors, a missing summary."""
         found = list(self.explainer.codes.items())
         if not self.output.finished or any(
             each.summary is None for each in self.output.figures.values()
         ):
-            found.append(
-                (
-                    "ior-incomplete",
-                    f"IOR printed no summary; it reached iteration {self.output.iteration}",
-                )
-            )
+            told = clause("no-summary", iteration=self.output.iteration)
+            found.append(("ior-incomplete", told))
         return found
 
 
@@ -61,7 +58,7 @@ def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
     Raises UsageError if IOR ran, but no output has figures, and for JSON that cannot be read.
     """
     read = _documents if VERSION.search(text) else _tables
-    found = with_results(read(text, file), "IOR printed no results", file)
+    found = with_results(read(text, file), "IOR printed no results", file, "ior")
     return [_imported(place, kept) for place, kept in enumerate(found)]
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from tui.metrics import units
+from tui.model.operands import Clause, clause
 from tui.model.plan import MpiLaunch
 from tui.model.profile import WORDS_TRUE, expand
 from tui.model.quantities import parse_size
@@ -205,22 +206,28 @@ def _work(launch: MpiLaunch, hosts: int) -> Iterator[str]:
 
 def _notes(launch: MpiLaunch, hosts: int) -> Iterator[str]:
     if warning := cache_warning(shape_of(launch.options), hosts):
-        yield f"; {warning}"
+        yield f"; {CACHE_WARNINGS[warning['code']]}"
 
 
-def cache_warning(shape: IorShape, nodes: int) -> str:
-    """Return why the client's page cache may answer reads; empty if each client reads another
+CACHE_WARNINGS = {
+    "one-client": (
+        "all ranks are on one client: its cache may serve the data that it has just written"
+    ),
+    "not-reordered": (
+        "without reorder each rank reads its own data, which the client's cache may serve"
+    ),
+}
+
+
+def cache_warning(shape: IorShape, nodes: int) -> Clause | None:
+    """Return why the client's page cache may answer reads; None if each client reads another
     client's data.
     """
     if "read" not in shape.phases or shape.direct:
-        return ""
+        return None
     if nodes < 2:
-        return "all ranks are on one client: its cache may serve the data that it has just written"
-    return (
-        ""
-        if shape.reorder
-        else "without reorder each rank reads its own data, which the client's cache may serve"
-    )
+        return clause("one-client")
+    return None if shape.reorder else clause("not-reordered")
 
 
 PLAN = MpiPlan(

@@ -7,11 +7,11 @@ from typing import Self
 
 from tui.metrics import units
 from tui.model.event import MetadataResult
-from tui.model.operands import Clause, clause
+from tui.model.operands import Clause, Told, clause
 from tui.text.form import Text
 from tui.workloads.base import OperationFinding
 from tui.workloads.ior.output import IorOutput
-from tui.workloads.ior.plan import arguments, cache_warning, files_needed, shape_of
+from tui.workloads.ior.plan import CACHE_WARNINGS, arguments, cache_warning, files_needed, shape_of
 from tui.workloads.messages import (
     HELP,
     rejected_option,
@@ -76,20 +76,22 @@ class IorProgram(StepProgram):
         """Return the maximum number of inodes."""
         return files_needed(self.launch, hosts)
 
-    def work(self, hosts: int, tried: Tried) -> str:
+    def work(self, hosts: int, tried: Tried) -> Clause:
         """Return the work of each rank."""
         shape = shape_of(self.launch.options)
-        wall = f", {shape.stonewall_s} s per phase" if shape.stonewall_s else ""
-        most = "up to " if shape.stonewall_s else ""
-        size, each = units.size(shape.bytes_per_rank), units.size(shape.transfer)
-        return f", {most}{size} per rank in I/Os of {each}{wall}"
+        return clause(
+            "rank-work",
+            bytes_per_rank=shape.bytes_per_rank,
+            transfer=shape.transfer,
+            stonewall_s=shape.stonewall_s,
+        )
 
-    def warnings(self, hosts: int, tried: Tried) -> list[str]:
+    def warnings(self, hosts: int, tried: Tried) -> list[Clause]:
         """Return a warning if caches may serve reads."""
         warning = cache_warning(shape_of(self.launch.options), tried.nodes or hosts)
         return [warning] if warning else []
 
-    def complete(self, result: MetadataResult, hosts: int, tried: Tried) -> list[tuple[str, str]]:
+    def complete(self, result: MetadataResult, hosts: int, tried: Tried) -> list[tuple[str, Told]]:
         """Add the ranks per node to the result, and the rank shift of reads that caches may serve:
         the number of ranks per node with -C, else 0. Ranks are placed in blocks.
 
@@ -109,9 +111,22 @@ def _otherwise(options: Sequence[str]) -> bool:
     return any(option.startswith(("-Z", "-Q")) for option in options)
 
 
+def _rank_work(bytes_per_rank: int, transfer: int, stonewall_s: int) -> str:
+    size, each = units.size(bytes_per_rank), units.size(transfer)
+    wall = f", {stonewall_s} s per phase" if stonewall_s else ""
+    return f", {'up to ' if stonewall_s else ''}{size} per rank in I/Os of {each}{wall}"
+
+
 TEXTS: Mapping[str, Text] = {
     "own-data": "0 ranks: every rank reads its own data",
     "next-node": "{ranks} ranks: every rank reads data written on the next node",
+    "no-summary": "IOR printed no summary; it reached iteration {iteration}",
+    "no-summary-for": "IOR printed no summary for {phase}",
+    "no-last-line": "the last line of IOR's output is missing",
+    "phase-cut": "{phase} completed {completed} of {iterations} iterations",
+    "other-bytes": "{phase} moved {moved_bytes:.0f} bytes; expected {expected}",
+    "rank-work": _rank_work,
+    **CACHE_WARNINGS,
     "own-client": "each client reads its own data, which its cache may serve",
 }
 
@@ -145,25 +160,25 @@ class IorReader(RanksReader):
         output.segments, output.stonewall_s = shape.segments, shape.stonewall_s
         return output
 
-    def _missing(self) -> list[str]:
+    def _missing(self) -> list[Told]:
         """Return which parts of a complete run are missing, and which phases moved a wrong number
         of bytes.
         """
         output, asked = self.output, self.launch.iterations
-        missing = []
+        missing: list[Told] = []
         for name in output.phases:
             known = output.figures.get(name)
             if known is None or len(known.rates) < asked:
-                missing.append(
-                    f"{name} completed {len(known.rates) if known else 0} of {asked} iterations"
-                )
+                completed = len(known.rates) if known else 0
+                told = clause("phase-cut", phase=name, completed=completed, iterations=asked)
+                missing.append(told)
             elif known.summary is None:
-                missing.append(f"IOR printed no summary for {name}")
+                missing.append(clause("no-summary-for", phase=name))
         if not missing and not output.finished:
-            missing.append("the last line of IOR's output is missing")
+            missing.append(clause("no-last-line"))
         return [*missing, *self._other_bytes()]
 
-    def _other_bytes(self) -> list[str]:
+    def _other_bytes(self) -> list[Clause]:
         """Return phases whose bytes in the summary differ from ranks x block x segments.
 
         With a time limit any number is correct.
@@ -172,7 +187,7 @@ class IorReader(RanksReader):
             return []
         wanted = self.ranks * self.launch.items * self.launch.bytes_per_op
         return [
-            f"{name} moved {known.moved_bytes:.0f} bytes; expected {wanted}"
+            clause("other-bytes", phase=name, moved_bytes=known.moved_bytes, expected=wanted)
             for name, known in self.output.figures.items()
             if known.moved_bytes is not None
             and abs(known.moved_bytes - wanted) > TENTH + MOVED * wanted

@@ -73,10 +73,10 @@ class IorWorkload(MpiWorkload):
         return own_data_findings(result)
 
     def texts(self) -> Mapping[str, Text]:
-        """Return the texts of whose data ranks read, and of findings, by code."""
+        """Return the texts of whose data ranks read, findings, problems and messages by code."""
         from tui.workloads.ior.program import TEXTS
 
-        return TEXTS
+        return {**super().texts(), **TEXTS}
 
     def contradiction_texts(self) -> Mapping[str, str]:
         """Return the texts of contradictions by code."""

@@ -9,7 +9,7 @@ from typing import Self
 
 from tui.metrics import units
 from tui.model.event import MetadataResult
-from tui.model.operands import Clause, clause
+from tui.model.operands import Clause, Told, clause
 from tui.model.plan import MpiLaunch
 from tui.model.profile import expand
 from tui.text.form import Text, worded_from
@@ -107,6 +107,13 @@ TEXTS: Mapping[str, Text] = {
     "one-client": (
         "all ranks are on one client: it stats, reads and removes files that it created itself"
     ),
+    "shift-unexpected": "mdtest shifts ranks by {ranks}; expected {expected} for version {version}",
+    "shift-by": "; -N {stride}: {shift}",
+    "no-summary": "mdtest printed no summary; it reached iteration {iteration} of {iterations}",
+    "summary-covers": "the summary covers {covered} iterations, expected {iterations}",
+    "files-worked-on": "mdtest worked on {files} files, expected {expected}",
+    "output-cut": "mdtest's output ends early: no line '-- finished at'",
+    "no-kept-summary": "mdtest printed no summary; it reached iteration {iteration}",
     "same-names": (
         "{nodes} nodes, but all {tasks} ranks have the host name of rank 0: nodes have the same"
         " name, or ran no ranks"
@@ -168,15 +175,15 @@ def _of_own_client(shift: Shift, phases: Sequence[str], **operands: int) -> Clau
     return clause("own-client", shift=shift.told(), phases=list(phases), **operands)
 
 
-def shift_warning(shift: Shift) -> str:
-    """Return why a shift is doubtful; empty if all phases except creation use other clients' files.
+def shift_warning(shift: Shift) -> Clause | None:
+    """Return why a shift is doubtful; None if all phases except creation use other clients' files.
 
     With two clients it is unavoidable: the second shift returns to the creator.
     """
     own = shift.own_client()
     if shift.placement.nodes > 1 and not own:
-        return ""
-    return worded_from(TEXTS, _of_own_client(shift, own, stride=shift.stride))
+        return None
+    return _of_own_client(shift, own, stride=shift.stride)
 
 
 class MdtestProgram(StepProgram):
@@ -212,17 +219,17 @@ class MdtestProgram(StepProgram):
             stride_for(self.launch.stride, tried.version, placement), tried.version, placement
         )
 
-    def work(self, hosts: int, tried: Tried) -> str:
+    def work(self, hosts: int, tried: Tried) -> Clause:
         """Return the effect of this version's rank shift."""
         shift = self.shift(hosts, tried)
-        return f"; -N {shift.stride}: {shift.text()}"
+        return clause("shift-by", stride=shift.stride, shift=shift.told())
 
-    def warnings(self, hosts: int, tried: Tried) -> list[str]:
+    def warnings(self, hosts: int, tried: Tried) -> list[Clause]:
         """Return a warning if clients use their own files."""
         warning = shift_warning(self.shift(hosts, tried))
         return [warning] if warning else []
 
-    def complete(self, result: MetadataResult, hosts: int, tried: Tried) -> list[tuple[str, str]]:
+    def complete(self, result: MetadataResult, hosts: int, tried: Tried) -> list[tuple[str, Told]]:
         """Add the ranks per node and the rank shift to the result; the shift as printed by mdtest,
         or else as computed.
 
@@ -236,11 +243,9 @@ class MdtestProgram(StepProgram):
         result.shift %= max(result.tasks, 1)
         if result.shift == expected.ranks:
             return []
-        text = (
-            f"mdtest shifts ranks by {result.shift}; expected {expected.ranks} for version"
-            f" {result.version}"
-        )
-        return [("shift-unexpected", text)]
+        ranks, version = result.shift, result.version
+        told = clause("shift-unexpected", ranks=ranks, expected=expected.ranks, version=version)
+        return [("shift-unexpected", told)]
 
 
 KINDS = (("up to 3.2", "3.2"), ("3.3 and newer", "3.3"))
@@ -286,7 +291,7 @@ def _notes(launch: MpiLaunch, hosts: int) -> Iterator[str]:
         shift = shift_of(stride_for(launch.stride, version, placement), version, placement)
         yield f"mdtest {label}=-N {shift.stride}: {shift.text()}"
         if warning := shift_warning(shift):
-            yield f"; {warning}"
+            yield f"; {worded_from(TEXTS, warning)}"
 
 
 PLAN = MpiPlan(

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import PurePath
 
 from tui.model.event import MetadataResult
+from tui.model.operands import Told, clause
 from tui.workloads.base import ImportedOutput
 from tui.workloads.mdtest.contradictions import MdtestReport, contradictions
 from tui.workloads.mdtest.output import (
@@ -82,24 +83,21 @@ class MdtestReader(RanksReader):
             result.shift, result.nodemap = self.output.shift, shortened(self.output.nodemap)
         return result
 
-    def _missing(self) -> list[str]:
+    def _missing(self) -> list[Told]:
         """Return which parts of a complete run are missing."""
         output = self.output
-        missing = []
-        if output.summary_iterations is None:
-            reached = f"it reached iteration {output.iteration} of {self.launch.iterations}"
-            missing.append(f"mdtest printed no summary; {reached}")
-        elif output.summary_iterations != self.launch.iterations:
-            missing.append(
-                f"the summary covers {output.summary_iterations} iterations, expected"
-                f" {self.launch.iterations}"
-            )
+        missing: list[Told] = []
+        covered, asked = output.summary_iterations, self.launch.iterations
+        files, expected = output.items, self.ranks * self.launch.items
+        if covered is None:
+            told = clause("no-summary", iteration=output.iteration, iterations=asked)
+            missing.append(told)
+        elif covered != asked:
+            missing.append(clause("summary-covers", covered=covered, iterations=asked))
         elif not output.finished:
-            missing.append("mdtest's output ends early: no line '-- finished at'")
-        if output.items and output.items != self.ranks * self.launch.items:
-            missing.append(
-                f"mdtest worked on {output.items} files, expected {self.ranks * self.launch.items}"
-            )
+            missing.append(clause("output-cut"))
+        if files and files != expected:
+            missing.append(clause("files-worked-on", files=files, expected=expected))
         return missing
 
 
@@ -133,12 +131,12 @@ class KeptMdtest(MdtestReport):
     line: int = 1  # where it begins
 
     @property
-    def problems(self) -> list[tuple[str, str]]:
+    def problems(self) -> list[tuple[str, Told]]:
         """(code, message) of reasons to reject the figures: errors, a missing summary."""
         found = list(self.explainer.codes.items())
         if self.output.summary_iterations is None:
-            why = f"mdtest printed no summary; it reached iteration {self.output.iteration}"
-            found.append(("mdtest-incomplete", why))
+            told = clause("no-kept-summary", iteration=self.output.iteration)
+            found.append(("mdtest-incomplete", told))
         return found
 
     def parse_command(self, command: str) -> None:
@@ -160,7 +158,7 @@ def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
 
     Raises UsageError if mdtest ran, but no output has figures.
     """
-    found = with_results(_kept(text, file), "mdtest printed no rates", file)
+    found = with_results(_kept(text, file), "mdtest printed no rates", file, "mdtest")
     return [_imported(place, kept) for place, kept in enumerate(found)]
 
 

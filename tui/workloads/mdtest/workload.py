@@ -68,10 +68,10 @@ class MdtestWorkload(MpiWorkload):
         ]
 
     def texts(self) -> Mapping[str, Text]:
-        """Return the texts of rank shifts and findings by code."""
+        """Return the texts of rank shifts, findings, problems and messages by code."""
         from tui.workloads.mdtest.program import TEXTS
 
-        return TEXTS
+        return {**super().texts(), **TEXTS}
 
     def contradiction_texts(self) -> Mapping[str, str]:
         """Return the texts of contradictions by code."""
