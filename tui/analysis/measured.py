@@ -90,7 +90,6 @@ class PointRepetition(Struct, frozen=True):
 class ComparedPoint(Struct, frozen=True):
     """A point of a sweep, a profile of a suite, or the whole run; its repetitions and headline."""
 
-    key: PointKey
     name: str
     headline: Headline | None
     attempts: tuple[PointRepetition, ...]
@@ -136,7 +135,7 @@ def points_of(records: Sequence[RunRecord]) -> dict[PointKey, ComparedPoint]:
             key = _key(steps[0])
             before = found[key].attempts if key in found else ()
             found[key] = ComparedPoint(
-                key, _name(cell, steps[0]), headline_of(record, steps[0]), (*before, *attempts)
+                _name(cell, steps[0]), headline_of(record, steps[0]), (*before, *attempts)
             )
     return found
 

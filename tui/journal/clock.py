@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Literal
 
 from msgspec import Struct
 
@@ -28,7 +27,6 @@ class ClockReading(Struct, frozen=True):
 
     offset_s: float
     uncertainty_s: float | None
-    method: Literal["exchange", "samples"]
 
 
 class ClockStep(Struct, frozen=True):
@@ -144,9 +142,9 @@ class HostTime:
         if self.offset_s is None:
             return None
         if self.compared is None:
-            return ClockReading(self.offset_s, None, "samples")
+            return ClockReading(self.offset_s, None)
         moved = abs(self.offset_s + self.compared.run_zero_ms / 1000 + self.compared.offset_s)
-        return ClockReading(self.offset_s, self.compared.uncertainty_s + moved, "exchange")
+        return ClockReading(self.offset_s, self.compared.uncertainty_s + moved)
 
 
 ASKED_TO_END = ("stop", "abort")

@@ -108,7 +108,7 @@ def _span(
         )
     # only samples are known
     if _was_set(state, result.host, window) or not _agrees(window, reading, result):
-        reading, result = ClockReading(reading.offset_s, None, "samples"), _without_times(result)
+        reading, result = ClockReading(reading.offset_s, None), _without_times(result)
     elif result.start_ms is not None and result.end_ms is not None:
         start_t, end_t = (_on_run_time(ms, reading) for ms in (result.start_ms, result.end_ms))
         return HostSpan(

@@ -186,7 +186,7 @@ def _seconds(value: object) -> int:
 
 
 class Phase(Struct, frozen=True):
-    """One phase: its long and short option, its name in elbencho's output, and its direction.
+    """One phase: its option, its name in elbencho's output, and its direction.
 
     `files`: direction of whole files or objects, counted in addition to I/Os; empty if the phase
     has no I/Os.
@@ -194,7 +194,6 @@ class Phase(Struct, frozen=True):
 
     name: PhaseName
     option: str
-    short: str
     printed: str
     direction: str
     files: str = ""
@@ -210,22 +209,22 @@ def _by_name(*phases: Phase) -> dict[str, Phase]:
 
 
 PHASES = _by_name(
-    Phase("mkdirs", "mkdirs", "d", "MKDIRS", "mkdirs"),
-    Phase("write", "write", "w", "WRITE", "write", "write-files"),
-    Phase("stat", "stat", "", "STAT", "stat"),
-    Phase("read", "read", "r", "READ", "read", "read-files"),
-    Phase("rmfiles", "delfiles", "F", "RMFILES", "rmfiles"),
-    Phase("rmdirs", "deldirs", "D", "RMDIRS", "rmdirs"),
+    Phase("mkdirs", "mkdirs", "MKDIRS", "mkdirs"),
+    Phase("write", "write", "WRITE", "write", "write-files"),
+    Phase("stat", "stat", "STAT", "stat"),
+    Phase("read", "read", "READ", "read", "read-files"),
+    Phase("rmfiles", "delfiles", "RMFILES", "rmfiles"),
+    Phase("rmdirs", "deldirs", "RMDIRS", "rmdirs"),
 )
 """All phases on files, in the order in which elbencho runs them."""
 
 OBJECT_PHASES = _by_name(
-    Phase("mkbuckets", "mkdirs", "d", "MKBUCKETS", "mkbuckets"),
-    Phase("write", "write", "w", "WRITE", "write", "write-objects"),
-    Phase("stat", "stat", "", "HEADOBJ", "head"),
-    Phase("read", "read", "r", "READ", "read", "read-objects"),
-    Phase("rmobjects", "delfiles", "F", "RMOBJECTS", "trim"),
-    Phase("rmbuckets", "deldirs", "D", "RMBUCKETS", "rmbuckets"),
+    Phase("mkbuckets", "mkdirs", "MKBUCKETS", "mkbuckets"),
+    Phase("write", "write", "WRITE", "write", "write-objects"),
+    Phase("stat", "stat", "HEADOBJ", "head"),
+    Phase("read", "read", "READ", "read", "read-objects"),
+    Phase("rmobjects", "delfiles", "RMOBJECTS", "trim"),
+    Phase("rmbuckets", "deldirs", "RMBUCKETS", "rmbuckets"),
 )
 """All phases on objects. DELETE has the direction trim, as with other load generators."""
 
