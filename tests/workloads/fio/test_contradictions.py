@@ -55,7 +55,7 @@ def kinds(found: Document, shared: Mapping[str, str] | None = None) -> list[str]
     return sorted({each.about for host in told.values() for each in host})
 
 
-def mixed(found: Document, reads: int) -> None:
+def mixed(found: Document, reads: int) -> Document:
     """Make the first worker one that reads and writes 10,000 times."""
     job = found["jobs"][0]
     job["job options"] |= {"rw": "randrw", "rwmixread": "70", "fsync": "0"}
@@ -67,6 +67,7 @@ def mixed(found: Document, reads: int) -> None:
     found["jobs"] = [job]
     job["job options"]["numjobs"] = "1"
     del found["disk_util"]
+    return found
 
 
 def writing(found: Document, every: int) -> Document:
@@ -105,6 +106,15 @@ def grouped(found: Document, workers: str, size: str = "32m") -> None:
     del found["jobs"][1]
     found["jobs"][0]["job_runtime"] = 20_000
     found["jobs"][0]["job options"] |= {"numjobs": workers, "runtime": "10", "size": size}
+
+
+def of_group(found: Document, workers: str, ran: int) -> Document:
+    """Make the first entry one of so many workers by its options, and of `ran` by its time."""
+    job = found["jobs"][0]
+    found["jobs"] = [job]
+    job["job options"]["numjobs"] = workers
+    job["job_runtime"] = ran * 10_000
+    return found
 
 
 def queued(found: Document, level: str) -> Document:
@@ -198,6 +208,11 @@ LIES: dict[str, Callable[[Document], object]] = {
         found["jobs"][0]["job options"].update(numjobs="1", size="56m", runtime="60"),
     ),
     "mix": lambda found: mixed(found, 6000),
+    "mix of a group": lambda found: [mixed(found, 6000), of_group(found, "2", 2)],
+    "syncs-due of a group": lambda found: [writing(found, 4), of_group(found, "2", 2)],
+    "workers of a load without a time_based that fio prints": lambda found: grouped(
+        found, "4", size="10k"
+    ),
     "entries": lambda found: found["jobs"].append(worker(2)),
     "copies of a histogram": lambda found: [
         with_bins(found, *range(1, 8), *range(1, 8), *range(1, 8), 6000 + 9 * at, worker=at)
@@ -229,6 +244,9 @@ HONEST: dict[str, Callable[[Document], object]] = {
         job["job options"].update(size="56m", runtime="10") for job in found["jobs"]
     ],
     "the mix within chance": lambda found: mixed(found, 6900),
+    "the mix of a group within chance": lambda found: [mixed(found, 6900), of_group(found, "2", 2)],
+    "the mix of several jobs": lambda found: [mixed(found, 6000), of_group(found, "2", 4)],
+    "syncs of several jobs": lambda found: [writing(found, 4), of_group(found, "2", 3)],
     "a group of all its workers": lambda found: grouped(found, "2"),
     "workers that ended with their data": lambda found: grouped(found, "4", size="10m"),
     "a full queue": lambda found: queued(found, "16"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import partial
-from math import sqrt
+from math import log
 
 from tui.model.event import Contradiction
 from tui.model.problem import UsageError
@@ -29,6 +29,7 @@ from tui.workloads.fio.printed import (
     numjobs_of,
 )
 
+LEAST_RANGE = 64 * 1024 * 1024  # of a device or file whose size fio does not print
 LEAST_SYNCS = 16  # one more at the end of each file, and those in flight
 SYNCING = ("sync", "psync", "vsync", "pvsync", "pvsync2", "libaio", "io_uring", "posixaio")
 LARGEST_OF_MEAN = 16.0  # the largest of mixed sizes, as a multiple of their mean
@@ -44,7 +45,7 @@ def syncs_of(entry: Entry) -> Iterator[Found]:
     if syncs is None or syncs.total_ios is None or syncs.lat is None or entry.job.failed:
         return  # fio before 3.18; or counted when it was queued, without a latency
     counted = syncs.lat.n
-    if entry.alone and (due := _syncs_due(entry)) is not None:
+    if entry.workers and (due := _syncs_due(entry)) is not None:
         least, most = due
         if not least <= counted <= most:
             yield "syncs-due", counted, least if counted < least else most
@@ -85,7 +86,7 @@ def _syncs_due(entry: Entry) -> tuple[float, float] | None:
         return None
     each = [writes / number for number in every]
     ends = any(options.get(name) is not None for name in ("end_fsync", "fsync_on_close"))
-    more = LEAST_SYNCS + passes * len(every) + (files if ends else 0)
+    more = entry.workers * (LEAST_SYNCS + passes * len(every) + (files if ends else 0))
     once = set(job.dirs) == {"write"} and options.engine not in ("io_uring", "posixaio")
     most = sum(each) if once else float("inf")
     return max(each) * (1 - PRINTED) - more, most * (1 + PRINTED) + more
@@ -153,11 +154,12 @@ def bytes_of(entry: Entry) -> Iterator[Found]:
 def mix_of(entry: Entry) -> Iterator[Found]:
     """Yield a share of reads that differs from the job's by more than chance allows.
 
-    fio draws the direction of each I/O. Each pass over the files may repeat the same draws, so the
-    number of independent draws is at most the number of blocks in the files.
+    Each worker draws the direction of each I/O. Each pass over the files may repeat the same draws,
+    and workers may draw alike, so the number of independent draws is at most the number of blocks
+    in the files of one worker.
     """
     dirs, options, job = entry.job.dirs, entry.options, entry.job
-    if not entry.alone or set(dirs) != {"read", "write"} or job.failed:
+    if not entry.workers or set(dirs) != {"read", "write"} or job.failed:
         return
     rw = (options.get("rw") or "").partition(":")[0].lower()
     others = ("rate", "rate_iops", "verify", "loops", "io_size", "flow", "read_iolog")
@@ -170,7 +172,7 @@ def mix_of(entry: Entry) -> Iterator[Found]:
     if all(options.get(name) is not None for name in shares):
         return  # the last one counts, and their order is not printed
     try:
-        once = options.size("size")
+        once = options.size("size") or options.size("filesize")
         share = options.count("rwmixread", 50)
         if options.get("rwmixwrite") is not None and options.get("rwmixread") is None:
             share = 100 - options.count("rwmixwrite", 50)
@@ -179,10 +181,21 @@ def mix_of(entry: Entry) -> Iterator[Found]:
     reads, total = dirs["read"].total_ios, dirs["read"].total_ios + dirs["write"].total_ios
     wanted = share / 100
     blocks = sum(part.io_bytes for part in dirs.values()) / total
-    drawn = min(total, max(once / blocks, 1)) if once else total
-    off = SIGMAS * sqrt(wanted * (1 - wanted) / drawn) + PRINTED + options.in_flight / total
-    if total >= LEAST_IOS and abs(reads / total - wanted) > off:
+    drawn = min(total / entry.workers, max((once or LEAST_RANGE) / blocks, 1))
+    off = abs(reads / total - wanted) - PRINTED - options.in_flight / total
+    nearest = wanted + off if reads / total > wanted else wanted - off
+    if total >= LEAST_IOS and off > 0 and drawn * _unlikely(nearest, wanted) > SIGMAS**2 / 2:
         yield "mix", 100 * reads / total, share
+
+
+def _unlikely(share: float, chance: float) -> float:
+    """Return Chernoff's exponent: n draws with this chance have such a share, or one farther away,
+    in at most exp(-n x exponent) of cases, however few they are.
+    """
+    parts = ((share, chance), (1 - share, 1 - chance))
+    if any(part > 0 and not due for part, due in parts):
+        return float("inf")  # rwmixread=0 or 100
+    return sum(part * log(part / due) for part, due in parts if part > 0)
 
 
 def _last_blocks(entry: Entry) -> float:
@@ -307,13 +320,16 @@ def workers(entry: Entry) -> Iterator[Found]:
         )
     except UsageError:
         return
-    others = ("number_ios", "latency_target", "startdelay", "steadystate", "exitall", "rate_min")
-    timed = options.flag("time_based")
+    others = (
+        "number_ios", "latency_target", "startdelay", "steadystate", "exitall", "rate_min", "loops",
+    )  # fmt: skip
+    moved = sum(part.io_bytes for part in job.dirs.values())
+    # fio does not print time_based if it is given without a value
+    timed = options.flag("time_based") or bool(size and moved > count * size)
     if not limit_ms or longest < ENDED * limit_ms or has(options, others):
         return
     if not size and not timed:
         return
-    moved = sum(part.io_bytes for part in job.dirs.values())
     ended = 0 if timed else moved // (size or 1)
     due = (count - ended) * ENDED * longest
     if job.job_runtime < due:

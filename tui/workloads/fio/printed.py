@@ -27,6 +27,7 @@ SIGMAS = 6.0
 PRINTED = 1e-3
 LEAST_IOS, LEAST_RANGE_NS = 100, 100_000  # two latencies may be equal by chance below
 LEAST_MS = 400
+LATE_MS = 20  # by which a worker outlives its last I/O, on a busy host
 MOST_LEVEL = 64  # the last level of depths has no upper end
 RAMPS = ("ramp_time", "ramp_size")
 NO_RAMP = frozenset((name, value) for name in RAMPS for value in ("0", "0s"))
@@ -181,6 +182,22 @@ class Entry(Struct, frozen=True):
         longest = max((part.runtime for part in self.job.dirs.values()), default=0)
         more = LEAST_MS if workers == 1 and not grouped else min(LEAST_MS, longest / 4)
         return 0 < self.job.job_runtime <= longest + more
+
+    @property
+    def workers(self) -> int:
+        """Number of workers whose figures the entry adds up: 1 alone, `numjobs` of a group of one
+        job, 0 if other jobs may be in it.
+
+        Only the time that the members ran tells a group of one job from one of several: without a
+        `name`, its options are those of any of its jobs.
+        """
+        if self.alone:
+            return 1
+        count = numjobs_of(self.options)
+        longest = max((part.runtime for part in self.job.dirs.values()), default=0)
+        least, most = ENDED * count * longest, count * (longest + LATE_MS)
+        whole = count > 1 and not self.merged and least <= self.job.job_runtime <= most
+        return count if whole else 0
 
     @property
     def slots(self) -> int:

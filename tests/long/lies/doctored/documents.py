@@ -40,6 +40,10 @@ FRESH: dict[str, tuple[str, ...]] = {
                  "--rate_iops=60"),
     "flushing": ("--rw=randwrite", "--bs=4k", "--ioengine=psync", "--size=16m", "--fsync=8",
         "--rate_iops=400"),
+    "mixed group": ("--rw=randrw", "--rwmixread=70", "--bs=8k", "--ioengine=libaio", "--iodepth=4",
+        "--direct=1", "--size=16m", "--numjobs=3", "--group_reporting"),
+    "flushing group": ("--rw=randwrite", "--bs=4k", "--ioengine=psync", "--size=16m", "--fsync=16",
+        "--numjobs=3", "--group_reporting"),
     "thinking": ("--rw=randread", "--bs=4k", "--ioengine=psync", "--direct=1", "--size=16m",
         "--thinktime=2000"),
 }  # fmt: skip

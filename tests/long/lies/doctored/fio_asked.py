@@ -15,6 +15,7 @@ from tests.long.lies.doctored.documents import (
     option,
     parts_of,
 )
+from tui.model.quantities import parse_size
 
 OWN = "own-figures"
 BUCKETS = 32  # so many counts have a common factor by chance once in 10^9
@@ -24,13 +25,12 @@ WRITTEN = ("write",)
 
 
 def _only_writer(document: Document) -> Document | None:
-    """Return the one job of a document, if it is one worker that only writes."""
+    """Return the one job of a document, of one worker or a group of them, if it only writes."""
     if len(document["jobs"]) != 1:
         return None
     job: Document = document["jobs"][0]
-    alone = option(document, job, "numjobs", "1") == "1"
     done = [name for name in ("read", "write", "trim") if job.get(name, {}).get("total_ios")]
-    return job if alone and done == ["write"] else None
+    return job if done == ["write"] else None
 
 
 def syncs_asked(rng: Random, document: Document, _: Source) -> Lied | None:
@@ -42,7 +42,7 @@ def syncs_asked(rng: Random, document: Document, _: Source) -> Lied | None:
     every = rng.choice((1, 2, 4, 16, 32, 64, 128))
     job["job options"]["fsync"] = str(every)
     what = f"fsync={every} beside {had} syncs of {writes} writes"
-    seen = abs(had - writes / every) > SYNCS
+    seen = abs(had - writes / every) > SYNCS * int(option(document, job, "numjobs", "1"))
     return Lied(what, aims(OWN) if seen else (), UNSEEN)
 
 
@@ -92,7 +92,10 @@ def more_workers(rng: Random, document: Document, _: Source) -> Lied | None:
     said = had + max(1, round(had * rng.uniform(0.1, 3)))
     job["job options"]["numjobs"] = str(said)
     what = f"numjobs={said} of a group of {had}"
-    timed = option(document, job, "time_based") == "1"
+    moved = sum(job[name].get("io_bytes", 0) for name in ("read", "write"))
+    size = option(document, job, "io_size") or option(document, job, "size")
+    again = bool(size) and moved > 1.01 * said * parse_size(size)
+    timed = again or option(document, job, "time_based") == "1"
     reached = part["runtime"] >= 950 * float(option(document, job, "runtime").rstrip("s"))
     seen = timed and reached and job["job_runtime"] < 0.93 * said * part["runtime"]
     return Lied(

@@ -111,14 +111,14 @@ def mix(rng: Random, document: Document, _: Source) -> Lied | None:
     real, total = reads / (reads + writes), reads + writes
     said = rng.randint(1, 99)
     job["job options"]["rwmixread"] = str(said)
-    flying = int(option(document, job, "iodepth", "1")) * int(option(document, job, "numjobs", "1"))
+    numjobs = int(option(document, job, "numjobs", "1"))
+    flying = int(option(document, job, "iodepth", "1")) * numjobs
     block = (job["read"]["io_bytes"] + job["write"]["io_bytes"]) / total
     size = option(document, job, "size")  # each pass over the files may draw the same
-    drawn = min(total, parse_size(size) / block) if size else total
+    workers = numjobs / len(document["jobs"])
+    drawn = min(total / workers, parse_size(size or "64m") / block)
     by_chance = SIGMAS * (said * (100 - said)) ** 0.5 / 100 / drawn**0.5 + 0.02 + flying / total
     what = f"rwmixread={said} beside {100 * real:.3g} % reads"
-    if int(option(document, job, "numjobs", "1")) > len(document["jobs"]):
-        return Lied(what, (), "other workers of the group may have a different mix")
     return Lied(what, aims(OWN) if abs(real - said / 100) > by_chance else (), UNSEEN)
 
 
