@@ -17,7 +17,9 @@ import tui.judge
 from tests.samples.evidence import WRITER, direction, evidence, found, latency, said, series
 from tui.judge.bottleneck import bottleneck_of
 from tui.judge.catalogue import BY_ID, CHECKS, examine, verdict_of
+from tui.judge.chance import Chance
 from tui.judge.check import Check, RunEvidence, StepEvidence, UnknownError
+from tui.judge.hosts import stalled_seconds
 from tui.judge.wording import message_of
 from tui.model.criteria import THRESHOLDS
 from tui.model.event import ALLOCATION_ENDED, Contradiction, HostResult
@@ -382,9 +384,10 @@ def test_a_rate_that_moves_is_no_steady_state(values: Sequence[float | None], do
     assert bool(found("steady-state", evidence(series=series(values)))) is doubt
 
 
-def test_a_short_series_without_a_change_is_not_judged() -> None:
-    with pytest.raises(UnknownError, match="too-short"):
-        found("steady-state", evidence(series=series([100.0] * 24)))
+@pytest.mark.parametrize(("seconds", "why"), [(8, "too-short"), (9, "no-jump"), (24, "no-jump")])
+def test_a_short_series_without_a_change_is_not_judged(seconds: int, why: str) -> None:
+    with pytest.raises(UnknownError, match=why):
+        found("steady-state", evidence(series=series([100.0] * seconds)))
 
 
 @pytest.mark.parametrize(
@@ -395,6 +398,7 @@ def test_a_short_series_without_a_change_is_not_judged() -> None:
         ([100.0, 103.0, 98.0] * 3 + [85.0, 86.0, 84.0] * 3, False),  # within SNIA's range
         ([100.0, 60.0, 103.0, 98.0] * 5, False),  # garbage collection every 4 s
         ([100.0 - 3 * (at % 12) for at in range(20)], False),  # sawtooth
+        ([76.6, 76.3, 75.1, 76.9, 52.9, 31.5, 31.2, 32.0, 33.1], True),  # a load of 10 s
         ([100.0, 100.0, 100.0, 60.0] * 2, False),  # too short
     ],
 )
@@ -403,8 +407,23 @@ def test_a_short_series_may_change_once(values: Sequence[float | None], doubt: b
     if doubt:
         assert found("steady-state", at)
         at.steps[0].state = "running"
-    with pytest.raises(UnknownError, match="too-short"):
+    with pytest.raises(UnknownError, match=r"too-short|no-jump"):
         found("steady-state", at)
+
+
+@pytest.mark.parametrize(
+    ("values", "stalled"),
+    [
+        ([80.6, 41.8, 1.7, 0.5, 0.5, 37.6], 3),  # a load of 7 s
+        ([80.0, 30.0, 0.5, 0.5, 25.0, 80.0, 81.0, 82.0, 79.0], 4),  # 3 s, not whole seconds
+        ([80.0, 75.0, 0.5, 0.5, 60.0, 80.0, 81.0, 82.0, 79.0], 0),  # 2 s
+        ([80.0, 40.0, 30.0, 30.0, 30.0, 30.0], 0),  # a cache that is full
+        ([80.0, 70.0, 0.5, 0.5, 80.0], 0),
+    ],
+)
+def test_stalls_in_short_loads(values: list[float], stalled: int) -> None:
+    seconds = stalled_seconds([values], [values], tail=True, chance=Chance())
+    assert len(seconds) == stalled
 
 
 @pytest.mark.parametrize(

@@ -200,7 +200,7 @@ STALL_OF_GOOD = 0.08
 ANSWERED = 0.01  # of the usual rate
 STALL_S = 3  # seconds in a row
 SLICE = 64  # hosts whose seconds are looked at in one go
-SHORTEST_S = 8  # with fewer seconds the median means little
+SHORTEST_S = 8  # with fewer seconds the median means little: only the best quarter counts
 
 
 @step_check(
@@ -391,10 +391,12 @@ def never_together(at: StepEvidence) -> Iterator[CheckResult]:
     "stall",
     "Seconds with little I/O",
     rule=(
-        f"no host stays below {units.share(STALL_SHARE)} of its usual rate for {STALL_S} seconds in"
-        " a row, beyond what chance and I/Os in flight explain with Poisson arrivals and mixed"
-        f" block sizes; no per-second report is more than {LATE_S:g} s late, after subtracting the"
-        " load's p99 and the delay of the agent's own telemetry (only a note if the rate did not"
+        f"no host stays below {units.share(STALL_SHARE)} of its median rate (if it has"
+        f" {SHORTEST_S} seconds or more), or {units.share(STALL_OF_GOOD)} of its third quartile,"
+        f" for {STALL_S} seconds in a row (first and last count by the missing I/O), beyond what"
+        " chance and I/Os in flight explain with Poisson arrivals and mixed block sizes; no"
+        f" per-second report is more than {LATE_S:g} s late, after subtracting the load's p99 and"
+        " the delay of the agent's own telemetry (only a note if the rate did not"
         " fall)"
     ),
     advice=(
@@ -505,6 +507,7 @@ def stalled_seconds(
         for _, row in groupby(enumerate(low), lambda each: each[1] - each[0])
     ]
     known = [second for column in ios for second, value in enumerate(column) if value is not None]
+    rows = [_with_ends(row, ios) if len(row) == STALL_S - 1 else row for row in rows]
     kept = [row for row in rows if len(row) >= STALL_S and (tail or row[-1] < max(known))]
     return [
         second
@@ -512,6 +515,21 @@ def stalled_seconds(
         if not _few_arrived(ios, row, chance) and not _large_waits(bandwidths, row, chance)
         for second in row
     ]
+
+
+def _with_ends(row: list[int], columns: Sequence[Rates]) -> list[int]:
+    """Return a row with the seconds that a stall of STALL_S began or ended in, if there was one.
+
+    It rarely begins with a whole second, and reports are slightly longer than one.
+    """
+    sums = _sums(columns)
+    usual = median(value for value in sums if value is not None)
+    ends = (row[0] - 1, row[-1] + 1)
+    values = {at: sums[at] for at in ends if 0 <= at < len(sums)}
+    missing = {at: 1 - value / usual for at, value in values.items() if value is not None and usual}
+    if len(row) + sum(each for each in missing.values() if each > 0) < STALL_S:
+        return row
+    return sorted([*row, *(at for at, each in missing.items() if each >= 0.5)])
 
 
 def _few_arrived(columns: Sequence[Rates], row: Sequence[int], chance: Chance) -> bool:
@@ -553,11 +571,13 @@ def _low(columns: Sequence[Rates]) -> list[bool]:
     """
     sums = _sums(columns)
     known = sorted(value for value in sums if value is not None)
-    if len(known) < SHORTEST_S:
+    if len(known) <= STALL_S:
         return [False] * len(sums)
     if known[0] >= max(STALL_SHARE, STALL_OF_GOOD) * known[-1]:
         return [False] * len(sums)
-    limit = max(STALL_SHARE * median(known), STALL_OF_GOOD * quantiles(known, n=4)[2])
+    limit = STALL_OF_GOOD * quantiles(known, n=4)[2]
+    if len(known) >= SHORTEST_S:
+        limit = max(limit, STALL_SHARE * median(known))
     if known[0] >= limit:
         return [False] * len(sums)
     return [value is not None and value < limit for value in sums]

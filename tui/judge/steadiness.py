@@ -56,8 +56,9 @@ ENDED = ("done", "cut")
     rule=(
         f"five equal windows have a range of at most {units.share(RANGE)} of their mean and a drift"
         f" of at most {units.share(SLOPE)}; with Poisson arrivals and split block sizes, chance is"
-        f" allowed for; in loads of {CHANGE_S} to {ROUNDS * ROUND_S} s, the rate does not jump by"
-        f" more than {units.share(RANGE)} of the higher rate and {APART:g} standard deviations of"
+        f" allowed for; in loads of {CHANGE_S} to {ROUNDS * ROUND_S - 1} whole seconds,"
+        " the rate does not jump by more than"
+        f" {units.share(RANGE)} of the higher rate and {APART:g} standard deviations of"
         " the seconds before and after"
     ),
     advice=(
@@ -86,13 +87,15 @@ def steady_state(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _change(at: StepEvidence, values: Sequence[float]) -> Iterator[CheckResult]:
-    """Yield a change of the rate in a run that is too short for windows. Raises UnknownError if
-    there is none.
+    """Yield a jump of the rate in a run that is too short for windows. Raises UnknownError if
+    there is none: steadiness remains unknown.
     """
     # of a running load it may be a short disturbance
     change = change_in(values) if at.record.state in ENDED else None
     if change is None:
-        raise UnknownError("too-short", least_s=ROUNDS * ROUND_S)
+        if len(values) < CHANGE_S or at.record.state not in ENDED:
+            raise UnknownError("too-short", least_s=ROUNDS * ROUND_S)
+        raise UnknownError("no-jump", least_s=ROUNDS * ROUND_S)
     operands: Operands = {
         "before": change.before,
         "seconds": change.after_s,

@@ -27,9 +27,9 @@ ROUND_S = 5  # minimum seconds of a round within one load
 # of a change: least length of both parts, as a share and in seconds; seconds left out between the
 # parts, because both rates may occur there
 PART, PART_S, BETWEEN_S = 0.2, 4, 1
-CHANGE_S = 2 * PART_S + BETWEEN_S + 1
+CHANGE_S = 2 * PART_S + BETWEEN_S  # a load of 10 s has 9 whole seconds
 # difference of two parts in deviations within them: a random walk's best split is further apart
-# in 1 of 500 cases (10 to 60 values, simulated), any less correlated noise in fewer
+# in 1 of 100 cases (9 to 60 values, simulated), any less correlated noise in fewer
 APART = 7.5
 LEAST_SCATTER = 0.005  # deviation within the parts, of their mean: counts are whole numbers
 
