@@ -12,6 +12,10 @@ from typing import Any
 import pytest
 
 from tests.cli.test_import import Captured, imported
+from tui.cli.main import main
+from tui.library.load import load_record
+from tui.library.verify import verify_run
+from tui.text.run_texts import run_text
 
 CLIENT = Path(__file__).parents[1] / "data" / "fio" / "cs" / "two-json+-master.stdout.gz"
 
@@ -65,3 +69,31 @@ def test_a_queue_depth_that_psync_ignores_is_pointed_out(
 ) -> None:
     record = imported(capsys, result_dir(tmp_path / "r", 1.0, depth=16))
     assert any("requested queue depth 16, but" in each for each in warnings(record))
+
+
+CAVEATS = [
+    "4k randread: ElMaestro printed 1,000 read IOPS, the figure of /tmp/fiotest/srv/s1 alone; the 2"
+    " hosts did 1,998",
+    "4k randread: requested queue depth 8, but ElMaestro runs fio with psync: 1 I/O in flight per"
+    " job",
+]  # as versions before 2026-11-30 stored them
+
+
+def test_caveats_are_codes_and_records_with_texts_say_the_same(
+    home: Path, tmp_path: Path, capsys: Captured
+) -> None:
+    first = stats()[0]["read"]["iops"]
+    record = imported(capsys, result_dir(tmp_path / "r", first, depth=8))
+    assert warnings(record) == CAVEATS
+    assert main(["import", str(tmp_path / "r")]) == 0
+    (file,) = home.glob("runs/*/run.json")
+    kept = json.loads(file.read_text())
+    codes = [each["text"] for each in kept["messages"] if each["severity"] == "warning"]
+    assert [each["code"] for each in codes] == ["other-total", "other-depth"]
+    for each in kept["messages"]:
+        if each["severity"] == "warning":
+            each["text"] = CAVEATS[codes.index(each["text"])]
+    file.write_text(json.dumps(kept))
+    assert [run_text(each.text) for each in load_record(file.parent).messages[1:]] == CAVEATS
+    # without its own result.json, which is not kept, the title differs
+    assert not [each for each in verify_run(file.parent).differs if each.startswith("messages")]

@@ -119,6 +119,8 @@ def of_runs() -> list[Path]:
     files = [file for folder in folders for file in (tui / f"engine{folder}").glob("*.py")]
     return [
         *files,
+        *(tui / "workloads" / "foreign").glob("*.py"),
+        tui / "library" / "import_sets.py",
         tui / "library" / "build.py",
         tui / "journal" / "fold.py",
         tui / "journal" / "writer.py",

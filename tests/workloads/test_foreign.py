@@ -14,6 +14,7 @@ from tui import workloads
 from tui.judge.texts.figures import TEXTS
 from tui.library.imported import records_of
 from tui.model.problem import UsageError
+from tui.text.run_texts import run_text
 from tui.workloads import foreign
 from tui.workloads.base import Format, ImportedOutput, KeptFile
 
@@ -140,7 +141,7 @@ def test_a_bundle_of_wekatester_gives_each_host_of_each_job_and_no_layout() -> N
     (measured,) = run.measurements
     assert list(measured) == ["/tmp/fiotest/srv/s1", "/tmp/fiotest/srv/s2"]
     assert {each.name for each in measured.values()} == {"011-bandwidthR"}
-    assert "results_022-latencyW.json" in run.caveats[0]
+    assert "results_022-latencyW.json" in run_text(run.caveats[0])
 
 
 def test_an_archive_of_cbt_has_a_run_for_each_benchmark_and_a_measurement_for_each_point() -> None:

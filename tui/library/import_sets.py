@@ -12,6 +12,7 @@ from tui import workloads
 from tui.library.import_copies import without_copies
 from tui.library.import_sources import ImportSource, impossible
 from tui.model.event import Sample
+from tui.model.operands import clause
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.workloads.base import Format, ImportedOutput, KeptFile, KeptLog, KeptRun
 from tui.workloads.foreign import formats
@@ -308,7 +309,8 @@ def _of_tree(source: ImportSource, known: Sequence[Format], naming: Naming) -> I
 def _with_caveats(run: KeptRun, problems: Sequence[Problem]) -> KeptRun:
     """Return the run with a note for each problem that kept data from being imported."""
     return msgspec.structs.replace(
-        run, caveats=[*run.caveats, *(f"left out: {problem}" for problem in problems)]
+        run,
+        caveats=[*run.caveats, *(clause("left-out", quote=str(each)) for each in problems)],
     )
 
 

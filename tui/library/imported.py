@@ -33,7 +33,7 @@ from tui.model.bounded import read_file
 from tui.model.dense import listed
 from tui.model.figure_record import CodedText, coded
 from tui.model.host_record import HostRecord
-from tui.model.operands import of_tool
+from tui.model.operands import Told, of_tool
 from tui.model.plain import printable
 from tui.model.plain_data import format_utc, plain
 from tui.model.plan import Headline, HostTask, MpiLaunch, Plan, ProfileRef, Step
@@ -69,7 +69,7 @@ def imported_record(
     found: Sequence[Measured],
     artefacts: Sequence[ArtefactRecord],
     note: str | None = None,
-    caveats: Sequence[str] = (),
+    caveats: Sequence[CodedText | Told] = (),
     how: ImportRecord | None = None,
 ) -> RunRecord:
     """Return the record of imported measurements, with state "imported" and all findings that are
@@ -150,7 +150,7 @@ def _reason(artefacts: Sequence[ArtefactRecord]) -> CodedText:
 
 
 def _messages(
-    steps: Sequence[StepRecord], caveats: Sequence[str], *, stamped: bool
+    steps: Sequence[StepRecord], caveats: Sequence[CodedText | Told], *, stamped: bool
 ) -> list[MessageRecord]:
     """Return notes on the figures: clocks, rounding, omissions."""
     rounded = {
@@ -160,7 +160,7 @@ def _messages(
         for each in dirs.values()
         for name in each.rounded
     }
-    notes: list[tuple[str, CodedText | str]] = []
+    notes: list[tuple[str, CodedText | Told]] = []
     if stamped:
         notes.append(("info", CodedText(code="clocks-as-utc")))
     if rounded:
@@ -530,8 +530,7 @@ def _made_again(run_dir: Path, record: RunRecord, how: ImportRecord) -> tuple[in
             f"{record.run_id}: imported before 2026-11-29, with the figures of consecutive jobs"
             " (stonewall) added up; import the files again"
         )
-    warnings = (each.text for each in record.messages if each.severity == "warning")
-    caveats = [text for text in warnings if isinstance(text, str)]
+    caveats = [each.text for each in record.messages if each.severity == "warning"]
     outputs = sum(map(len, runs[0].measurements))
     return outputs, imported_record(runs[0].measurements, artefacts, None, caveats, how)
 

@@ -153,6 +153,17 @@ RUNS: dict[str, Text] = {
     "clocks-as-utc": (
         "times are from the hosts' clocks, interpreted as UTC; the clocks were not compared"
     ),
+    "left-out": "left out: {quote}",
+    "skipped": "skipped: {quote}",
+    "other-total": lambda point, by, printed, direction, alone, hosts, total: (
+        f"{point}: {by} printed {units.exact(round(printed))} {direction} IOPS,"
+        f" {f'the figure of {alone} alone' if alone else 'not the sum'}; the {hosts} hosts did"
+        f" {units.exact(round(total))}"
+    ),
+    "other-depth": (
+        "{point}: requested queue depth {depth}, but {by} runs {program} with {engine}: 1 I/O in"
+        " flight per job"
+    ),
     "few-digits": "rounded in the output, to few digits: {figures:all}",
 }
 

@@ -394,13 +394,14 @@ class BesideLogs(Struct, frozen=True):
 class KeptRun(Struct, frozen=True):
     """Related outputs in a directory: one mapping from host to output per measurement.
 
-    `files` are their sources; `caveats` say what was left out, and why.
+    `files` are their sources; `caveats` say what was left out, and why: as
+    codes of `tui/text/run_texts.py`, or as texts.
     """
 
     name: str
     measurements: Sequence[Mapping[str, ImportedOutput]]
     files: Sequence[KeptFile]
-    caveats: Sequence[str] = ()
+    caveats: Sequence[Clause | str] = ()
 
 
 class Format(Protocol):

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from tui import workloads
 from tui.metrics.histogram import combine_directions
 from tui.model.event import DirectionResult, HostResult, LatencyResult
+from tui.model.operands import Clause, clause
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import Format, ImportedOutput, KeptFile, KeptRun
 from tui.workloads.reading import budget, numbered
@@ -70,7 +71,7 @@ FORMAT = Cbt()
 
 
 def _run(name: str, points: Mapping[str, Sequence[KeptFile]]) -> KeptRun:
-    measured, kept, caveats = list[Mapping[str, ImportedOutput]](), list[KeptFile](), list[str]()
+    measured, kept, caveats = list[Mapping[str, ImportedOutput]](), list[KeptFile](), list[Clause]()
     for point, files in sorted(points.items()):
         if PREFILL in point.split("/"):
             continue
@@ -79,7 +80,7 @@ def _run(name: str, points: Mapping[str, Sequence[KeptFile]]) -> KeptRun:
             try:
                 outputs = _read(file)
             except UsageError as error:
-                caveats.append(f"skipped: {error}")
+                caveats.append(clause("skipped", quote=str(error)))
                 continue
             kept += [file] if outputs else []
             for each in outputs[-1:]:

@@ -16,12 +16,13 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from tui import workloads
-from tui.metrics import units
+from tui.model.operands import Clause, clause
 from tui.model.problem import UsageError
 from tui.workloads.base import Format, ImportedOutput, KeptFile, KeptRun
 
 RESULT, OUTPUT = "result.json", "raw/run.json"
 SAME = 0.01  # relative difference up to which figures count as equal, rounded or not
+TITLE = "ElMaestro"
 SYNCHRONOUS = "psync"  # the only fio engine that it uses: one I/O at a time, whatever the depth
 
 
@@ -84,12 +85,16 @@ def _result(file: KeptFile) -> _Result | None:
 
 
 def _run(folder: str, points: Sequence[tuple[_Result, KeptFile]]) -> KeptRun:
-    measured, files, caveats = list[Mapping[str, ImportedOutput]](), list[KeptFile](), list[str]()
+    measured, files, caveats = (
+        list[Mapping[str, ImportedOutput]](),
+        list[KeptFile](),
+        list[Clause](),
+    )
     for result, file in points:
         try:
             outputs = workloads.last_outputs(file)
         except UsageError as error:
-            caveats.append(f"skipped: {error}")
+            caveats.append(clause("skipped", quote=str(error)))
             continue
         if outputs:
             files.append(file)
@@ -99,7 +104,7 @@ def _run(folder: str, points: Sequence[tuple[_Result, KeptFile]]) -> KeptRun:
     return KeptRun(folder, measured, files, caveats)
 
 
-def _caveats(name: str, result: _Result, outputs: Sequence[ImportedOutput]) -> Iterator[str]:
+def _caveats(name: str, result: _Result, outputs: Sequence[ImportedOutput]) -> Iterator[Clause]:
     """Yield notes on errors in ElMaestro's own result, compared with the load generator's
     output.
     """
@@ -117,13 +122,22 @@ def _caveats(name: str, result: _Result, outputs: Sequence[ImportedOutput]) -> I
         alone = next(
             (host for host, rate in rates.items() if abs(printed - rate) <= SAME * rate), ""
         )
-        of = f"the figure of {alone} alone" if alone else "not the sum"
-        yield (
-            f"{name}: ElMaestro printed {units.exact(round(printed))} {direction} IOPS, {of}; "
-            f"the {len(rates)} hosts did {units.exact(round(total))}"
+        yield clause(
+            "other-total",
+            point=name,
+            by=TITLE,
+            printed=printed,
+            direction=direction,
+            alone=alone,
+            hosts=len(rates),
+            total=total,
         )
     if result.workload.io_depth > 1:
-        yield (
-            f"{name}: requested queue depth {result.workload.io_depth}, but ElMaestro runs fio"
-            f" with {SYNCHRONOUS}: 1 I/O in flight per job"
+        yield clause(
+            "other-depth",
+            point=name,
+            depth=result.workload.io_depth,
+            by=TITLE,
+            program=result.engine,
+            engine=SYNCHRONOUS,
         )

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from tui import workloads
 from tui.model.event import Contradiction, DirectionResult, HostResult, LatencyResult
+from tui.model.operands import Clause, clause
 from tui.model.printed import parse_printed
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import Format, ImportedOutput, KeptFile, KeptRun
@@ -144,14 +145,18 @@ def _printed(text: str, unit: str, what: str) -> _Summed | None:
 
 
 def _bundle(folder: str, jobs: Sequence[tuple[str, KeptFile]], layouts: set[str]) -> KeptRun:
-    measured, files, caveats = list[Mapping[str, ImportedOutput]](), list[KeptFile](), list[str]()
+    measured, files, caveats = (
+        list[Mapping[str, ImportedOutput]](),
+        list[KeptFile](),
+        list[Clause](),
+    )
     for job, file in jobs:
         if job in layouts:
             continue
         try:
             outputs = workloads.last_outputs(file)
         except UsageError as error:
-            caveats.append(f"skipped: {error}")
+            caveats.append(clause("skipped", quote=str(error)))
             continue
         if outputs:
             files.append(file)
