@@ -223,7 +223,7 @@ def test_metadata_operations_are_compared_with_the_mean_of_theirs() -> None:
         "mdtest": ("4.1.0+dev", "1.9.3, assumed by the source")
     }
     text = published_text(view_of(record, found, 3), 80)
-    assert "159k 79.6k 100 % better" in " ".join(text.split())
+    assert "159k 79.6k 100 % higher" in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= 80
 
 
@@ -412,7 +412,7 @@ def test_the_section_fits_80_columns_and_says_all_once() -> None:
     lines = text.splitlines()
     assert max(map(len, lines)) <= 80
     assert lines[0] == "published results: 8 for ceph/randread"
-    assert lines[1] == "  all: setup not fully known"  # before any ratio
+    assert lines[1] == "  for all: setup not fully known"  # before any ratio
     assert (
         " ".join(lines[3].split())
         == "1 slow, numjobs=1 bs=4k read BW 3.81 MiB/s 3.81-4.00 MiB/s 0.0-4.6 % worse"

@@ -303,7 +303,7 @@ async def test_a_large_terminal_shows_what_the_run_under_the_cursor_measured(
         assert not drawn(pane), "a run without a record has nothing to draw"
     async with stage(newest, step="runs") as (app, _):
         pane = app.screen.query_one("#runs-preview", TextPane)
-        assert not drawn(pane) and "short" in "\n".join(line.plain for line in pane._built or ()), (
+        assert not drawn(pane) and "ended early" in "\n".join(line.plain for line in pane._built or ()), (
             "findings come first"
         )
 

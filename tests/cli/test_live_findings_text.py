@@ -46,7 +46,7 @@ def test_a_new_finding_is_reported_once_in_one_line(tmp_path: Path) -> None:
     assert (
         lines[0]
         .split(maxsplit=1)[1]
-        .startswith("warning client-cpu: client CPU may limit the load: weka-01")
+        .startswith("warning client-cpu: client CPU near its limit: weka-01")
     )
 
 

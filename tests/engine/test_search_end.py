@@ -19,8 +19,8 @@ CURVE = Search("curve", points=13)
 @pytest.mark.parametrize(
     ("search", "latency", "most", "code", "reason"),
     [
-        (capacity_search(), queue(7_000), 99, 6, "not confirmed over a longer time: --hold 0"),
-        (capacity_search(), lambda rate: 2e6, 99, 6, "not confirmed over a longer time: --hold 0"),
+        (capacity_search(), queue(7_000), 99, 6, "not confirmed over a longer time: no hold"),
+        (capacity_search(), lambda rate: 2e6, 99, 6, "not confirmed over a longer time: no hold"),
         (capacity_search(), lambda rate: 50e6, 99, 5, "no measured load meets p99 < 10ms"),
         (capacity_search(points=2), queue(7_000), 99, 6, "unfinished: all 2 points used"),
         (

@@ -126,7 +126,7 @@ def test_without_telemetry_it_is_not_known_where_bytes_came_from() -> None:
 def test_a_busy_client_cpu_is_reported(means: dict[str, float], cpus: int, why: str) -> None:
     result = found("client-cpu", looked({"cpus": cpus}, **means))
     assert [message_of(each) for each in result] == (
-        [f"client CPU may limit the load: h1: {why}"] if why else []
+        [f"client CPU near its limit: h1: {why}"] if why else []
     )
 
 
@@ -144,11 +144,11 @@ def test_without_telemetry_the_load_generator_tells_how_busy_its_threads_were(
 def test_a_profile_may_say_how_busy_the_cpu_of_a_client_may_be() -> None:
     at = looked({"cpus": 64}, cpu_busy=80.0, gen_thread=97.0)
     assert [message_of(each) for each in found("client-cpu", at)] == [
-        "client CPU may limit the load: h1: a thread of the load uses 97 % of a core"
+        "client CPU near its limit: h1: a thread of the load uses 97 % of a core"
     ]
     at.plan.thresholds.update({"client-cpu.thread": 99.0, "client-cpu.host": 70.0})
     assert [message_of(each) for each in found("client-cpu", at)] == [
-        "client CPU may limit the load: h1: 80 % busy"
+        "client CPU near its limit: h1: 80 % busy"
     ]
 
 
@@ -157,7 +157,7 @@ def test_a_load_that_uses_up_what_its_control_group_allows_is_reported(
     used: float, told: bool
 ) -> None:
     at = looked({"cpus": 64, "cpus_usable": 2.0}, cpu_busy=3.0, gen_cpu=used)
-    said = "client CPU may limit the load: h1: the load uses 96 % of the 2 allowed CPUs"
+    said = "client CPU near its limit: h1: the load uses 96 % of the 2 allowed CPUs"
     assert [message_of(each) for each in found("client-cpu", at)] == ([said] if told else [])
 
 
@@ -181,7 +181,7 @@ def test_a_thread_that_uses_all_that_the_hypervisor_leaves_it_is_reported(
     # a fifth of what is wanted is taken
     at = looked({"cpus": 64}, cpu_busy=50.0, cpu_steal=10.0, gen_thread=thread)
     bound = (
-        f"client CPU may limit the load: h1: a thread of the load uses {thread:.0f} % of a"
+        f"client CPU near its limit: h1: a thread of the load uses {thread:.0f} % of a"
         " core, all that"
     )
     assert [
@@ -196,7 +196,7 @@ def test_a_link_that_is_full_is_named_with_its_speed(received: float, doubt: boo
     nics = {"nics": [{"name": "eth0", "speed_mbit": 1000}]}
     result = found("network", looked(nics, **{"nic_eth0.rx": received}))
     assert [message_of(each) for each in result] == (
-        ["the network may limit the load: h1: eth0 carries 92 % of its 1 Gbit/s"] if doubt else []
+        ["network near its limit: h1: eth0 carries 92 % of its 1 Gbit/s"] if doubt else []
     )
 
 
@@ -213,7 +213,7 @@ def test_an_rdma_port_that_is_full_is_named_and_limits(
 ) -> None:
     port = {"device": "mlx5_0", "port": 1, "rate": rate, "rate_gbit": float(rate.partition(" ")[0])}
     at = looked({"rdma": [port]}, cpu_busy=10.0, **{"rdma_mlx5_0:1.rx": received})
-    said = f"the network may limit the load: h1: mlx5_0:1 carries {text}"
+    said = f"network near its limit: h1: mlx5_0:1 carries {text}"
     assert [message_of(each) for each in found("network", at)] == ([said] if text else [])
     assert (limit(at)[0] == "network") is bool(text)
 

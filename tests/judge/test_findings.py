@@ -156,7 +156,7 @@ def test_a_host_below_80_percent_of_the_median_is_a_straggler(tmp_path: Path) ->
     assert finding.severity == "warning"
     assert finding.scope == {"step": 0, "direction": "read", "hosts": "h4"}
     assert (finding.measured, finding.threshold) == (0.5587, 0.8)
-    assert "read IOPS far below the median host's 89.5: h4 56 %" in message_of(finding)
+    assert "read IOPS far below the median host's 89.5: h4 at 56 %" in message_of(finding)
 
 
 def test_hosts_that_keep_up_are_no_stragglers(tmp_path: Path) -> None:
@@ -190,8 +190,8 @@ def test_a_run_that_is_not_complete_is_never_plainly_valid(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("measured_s", "planned_s", "message"),
     [
-        (0.2, 30.0, "ended after 0.2 s of 30 s"),
-        (28.0, 30.0, "ended after 28 s of 30 s"),
+        (0.2, 30.0, "ended early: measured 0.2 s of 30 s"),
+        (28.0, 30.0, "ended early: measured 28 s of 30 s"),
         (0.1, None, "measured 0.1 s"),
     ],
 )

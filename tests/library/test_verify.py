@@ -154,7 +154,7 @@ def test_a_text_that_has_figures_now_may_be_kept_in_its_former_wording_only() ->
     def answer(hold: str) -> dict[str, object]:
         return {"search": {"answer": {"hold": hold}}}
 
-    now = answer("not confirmed: --hold 0; no load was measured for longer than 0:04")
+    now = answer("not confirmed: no hold; the longest point took 0:04")
     assert list(differences(answer("not requested"), now)) == []
     assert list(differences(answer("held for 5:00 at 47k IOPS"), now)) != []
 

@@ -346,4 +346,4 @@ def test_names_in_what_findings_are_made_of_are_hidden() -> None:
     (found,) = redacted([ReportedRun(RunRecord.model_validate(record), RUN)])
     texts = [message_of(each) for each in found.record.findings]
     assert [name in text for text in texts] == [False, False]
-    assert "host-1 50 %" in texts[0] and "9000 on host-1" in texts[1]
+    assert "host-1 at 50 %" in texts[0] and "9000 on host-1" in texts[1]

@@ -250,7 +250,7 @@ ANSWERS: dict[str, Text] = {
     "rate-not-achieved": "the offered rate, which was not achieved",
     # the hold
     "hold-not-requested": lambda longest_s: (
-        f"{NOT_HELD}: --hold 0; no load was measured for longer than {units.span(longest_s)}"
+        f"{NOT_HELD}: no hold; the longest point took {units.span(longest_s)}"
     ),
     "held": lambda seconds, offered_iops: (
         f"held for {units.span(seconds)} at {load_text(offered_iops)}"

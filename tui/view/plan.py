@@ -362,9 +362,9 @@ def time_facts(plan: Plan, ahead: LayoutAhead) -> Iterator[PlanFact]:
     writing, pace = writing_text(plan, ahead), pace_text(plan, ahead)
     if total := total_text(plan, ahead):
         seconds = estimate_text(writing_s(plan, ahead) or 0.0)
-        parts = f"writing {seconds}, load {duration_text(plan, time_text)}"
-        yield PlanFact("time", f"{total} in all", f"  {parts}")
-        yield PlanFact("", "", pace)
+        load = duration_text(plan, time_text)
+        yield PlanFact("time", f"{total} in all", f"  load {load}")
+        yield PlanFact("", "", f"writing {seconds} {pace}")
         return
     more = ", plus fill" if has_fill(plan) else ""
     more = more if writing or not plan.expected_s else f" of load{more}"
@@ -462,8 +462,7 @@ def compare_texts(plan: Plan) -> tuple[str, ...]:
     points, planned = _points(plan)
     if plan.search is not None or plan.proves is not None or not points:
         return ()
-    of = f" for {points} points" if points > 1 else ""
-    return str(planned), f"  (compare needs {repetitions_needed(points)}{of})"
+    return str(planned), f"  (compare needs {repetitions_needed(points)})"
 
 
 def nothing_written(plan: Plan) -> str:

@@ -52,9 +52,10 @@ class PublishedRow(Struct, frozen=True):
     figure: str
     ours: str
     theirs: str
-    change: str  # our figure relative to the published one: ``51 % worse``
+    change: str  # our figure relative to the published one: ``51 % worse``, unfair ``51 % lower``
     validity: str
     verdict: str = "valid"  # of our run
+    fair: bool = True  # whether the ratio may be quoted
 
 
 class PublishedNote(Struct, frozen=True):
@@ -68,7 +69,7 @@ class PublishedNote(Struct, frozen=True):
     def label(self) -> str:
         """The label before the note: ``differs 1-3``."""
         return (
-            self.numbers or "all"
+            self.numbers or "for all"
             if self.kind == "badge"
             else f"{self.kind} {self.numbers}".rstrip()
         )
@@ -104,7 +105,7 @@ class PublishedView(Struct, frozen=True):
             Column("figure", lambda row: row.figure, role=LABEL),
             Column("ours", lambda row: (row.ours, OURS.get(row.verdict, VALUE)), right=True),
             Column("published", lambda row: (row.theirs, ROLES[row.validity]), right=True),
-            Column(OURS_IS, lambda row: row.change, right=True),
+            Column(OURS_IS, lambda row: (row.change, TEXT if row.fair else LABEL), right=True),
         )
         return text_table(columns, self.rows, width) if self.rows else []
 
@@ -183,6 +184,7 @@ def rows_of(
     several = len(record.steps) > 1
     runs = f", {len(found.steps)} runs" if len(found.steps) > 1 else ""
     label = f"{label_of(found, several, record)}{runs}"
+    fair = not found.badge.endswith(UNFAIR)
     for place, each in enumerate(figures if full else figures[:1]):
         first = place == 0
         yield PublishedRow(
@@ -191,9 +193,10 @@ def rows_of(
             figure=figure_name(each.figure),
             ours=ours_text(found, each),
             theirs=shown_text(found.baseline, each.figure),
-            change=change_text(each),
+            change=change_text(each, fair=fair),
             validity=found.baseline.validity,
             verdict=found.verdict or "valid",
+            fair=fair,
         )
 
 
@@ -278,9 +281,9 @@ def shown_text(baseline: Baseline, figure: PublishedFigure) -> str:
     return f"{'~' if quantity.approximate else ''}{text} {MARKS[baseline.validity]}".rstrip()
 
 
-def change_text(found: Compared) -> str:
+def change_text(found: Compared, *, fair: bool = True) -> str:
     """Return how much better or worse ours is than theirs: ``51 % worse``, ``12.3x as high``; for a
-    range both ends.
+    range both ends. Unless `fair`, only how much lower or higher.
     """
     if found.ratio_low is None or found.ratio_high is None:
         return units.UNKNOWN
@@ -293,13 +296,15 @@ def change_text(found: Compared) -> str:
         return f"{_percent(low - 1, '-')} to {_percent(high - 1, '+')} %"
     ends = (low - 1, high - 1) if low >= 1 else (high - 1, low - 1)
     shown = dict.fromkeys(map(_percent, ends))
-    return f"{'-'.join(shown)} % {_judged(found.figure, more=low >= 1)}"
+    return f"{'-'.join(shown)} % {_judged(found.figure, more=low >= 1, fair=fair)}"
 
 
-def _judged(figure: PublishedFigure, *, more: bool) -> str:
-    """Return whether more of a figure is better; only how it differs if that is unknown."""
+def _judged(figure: PublishedFigure, *, more: bool, fair: bool) -> str:
+    """Return whether more of a figure is better; only how it differs if that is unknown, or the
+    comparison is not fair.
+    """
     known = METRICS.get(figure.metric)
-    if known is None:
+    if known is None or not fair:
         return "higher" if more else "lower"
     return "better" if more == (known.better == "higher") else "worse"
 

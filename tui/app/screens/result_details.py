@@ -36,7 +36,6 @@ from tui.text.facts import (
     machines_text,
 )
 from tui.text.line import (
-    BAD,
     LABEL,
     TEXT,
     VALUE,
@@ -118,7 +117,8 @@ def lagging_text(page: Page) -> str:
 def straggler_lines(page: Page, width: int, *, told: bool = False) -> list[Line]:
     """Return the stragglers, and how close the other hosts are to the median.
 
-    `told`: the verdict names them. Empty for fewer than three hosts, and while a matrix is shown.
+    `told`: the verdict or a table names them. Empty for fewer than three hosts, and while a matrix
+    is shown.
     """
     spread = spread_of_hosts(page)
     if len(spread.shares) < LEAST_HOSTS or spread.middle is None or page.shown_matrix is not None:
@@ -126,7 +126,7 @@ def straggler_lines(page: Page, width: int, *, told: bool = False) -> list[Line]
     late = [] if told else spread.stragglers
     near = [host for host in spread.shares if not spread.is_far(host)]
     lines = []
-    mark: Run = ("v " if page.symbols == "ascii" else "▼ ", BAD)
+    mark: Run = ("v " if page.symbols == "ascii" else "▼ ", WARN)
     for host in late[:LEAST_HOSTS]:
         lines += labelled(
             [mark], [(f"{host} at {behind_text(spread.shares[host] or 0.0)}", TEXT)], width
@@ -161,7 +161,7 @@ def hosts_lines(page: Page, width: int, _: int) -> list[Line]:
             width,
         )
     ]
-    lines += [*straggler_lines(page, width), head_line(columns, rooms)]
+    lines += [*straggler_lines(page, width, told=True), head_line(columns, rooms)]
     lines += [table_line(columns, rooms, row) for row in rows]
     if printed := printed_lines(step):
         lines += [Line(), rule("Percentiles", NOT_MERGEABLE, width)]
@@ -232,13 +232,13 @@ def _name(row: HostResultRow) -> list[Run]:
     late = row.spread.lags(row.host)
     mark: Run = (
         ("v " if row.symbols == "ascii" else "▼ ") if late else "  ",
-        BAD if late else TEXT,
+        WARN if late else TEXT,
     )
-    return [mark, (row.host + ("~" if row.result.from_samples else ""), BAD if late else TEXT)]
+    return [mark, (row.host + ("~" if row.result.from_samples else ""), WARN if late else TEXT)]
 
 
 def _role(row: HostResultRow) -> str:
-    return BAD if row.spread.lags(row.host) else WARN if row.spread.is_far(row.host) else LABEL
+    return WARN if row.spread.is_far(row.host) else LABEL
 
 
 def _from_median(row: HostResultRow) -> Run:
@@ -350,7 +350,7 @@ def _of_direction(page: Page, columns: list[SeriesColumns], shown: Drawn, width:
         late = deviation.lags(column.host or "")
         line = course(values, width - name_width - 18, page.symbols, top, peaks=shown == "p99")
         runs: list[Run] = [
-            (fit(column.host or "", name_width), BAD if late else TEXT),
+            (fit(column.host or "", name_width), WARN if late else TEXT),
             (line, columns[0].direction),
         ]
         lines.append(Line.of(*runs, (span, LABEL)))

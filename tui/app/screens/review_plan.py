@@ -53,7 +53,7 @@ POINTS_SHOWN = 24
 
 
 def launch_line(plan: Plan, ahead: LayoutAhead = NOTHING_KNOWN) -> str:
-    """Return the plan in one line: hosts, time, steps."""
+    """Return the plan in one line: hosts and time; of a search, how many points at most."""
     hosts = plan.hosts[0].name if len(plan.hosts) == 1 else f"{len(plan.hosts)} hosts"
     if plan.servers:
         hosts += (
@@ -66,8 +66,7 @@ def launch_line(plan: Plan, ahead: LayoutAhead = NOTHING_KNOWN) -> str:
         most = f", up to {time_text(bounds[1] + before_s)}" if bounds is not None else ""
         points = units.plural(points_planned(plan.search), "point")
         return f"searches on {hosts}, at most {points}{most}"
-    steps = "" if len(plan.steps) == 1 else f", {len(plan.steps)} steps"
-    return f"runs on {hosts}, {takes_text(plan, ahead)}{steps}"
+    return f"runs on {hosts}, {takes_text(plan, ahead)}"
 
 
 def plan_lines(plan: Plan, width: int, ahead: LayoutAhead = NOTHING_KNOWN) -> list[Line]:

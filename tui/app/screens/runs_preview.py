@@ -57,6 +57,7 @@ FACTS_CELLS = 72
 LEAST_LINES = 8
 SHARE, FOCUS_SHARE = 1 / 3, 0.6  # of the lines
 LEAST_ROWS, MOST_ROWS = 2, 4  # of the throughput below the facts
+START, END = "start", "end"
 RESTS_S = 0.15  # delay while the cursor moves
 
 
@@ -90,13 +91,14 @@ def rate_lines(run: RunSummary, width: int, height: int, symbols: Symbols) -> li
     drawn = area(points, cells, rows, symbols, low, high)
     labels = [top, *[" " * len(top)] * (rows - 2), bottom.rjust(len(top))]
     name = "IOPS".ljust(LABEL_CELLS)
+    note = f"axis starts at {units.iops(low)}".center(cells - len(START) - len(END))
     return [
         Line(),
         *(
             Line.of((name if not row else " " * LABEL_CELLS, LABEL), (label, LABEL), (text, "read"))
             for row, (label, text) in enumerate(zip(labels, drawn, strict=True))
         ),
-        Line.of((f"{'':{width - cells}}{'start':<{cells - 3}}end", LABEL)),
+        Line.of((f"{'':{width - cells}}{START}{note}{END}", LABEL)),
     ]
 
 
@@ -373,8 +375,9 @@ def _judgement(run: RunSummary, width: int) -> Iterator[Line]:
     if run.caveats and run.verdict not in ("invalid", None):
         verdict, role = f"{verdict}, but {', '.join(map(caveat_text, run.caveats))}", WARN
     state = [] if run.state == "complete" else [(f", {run.state}", LABEL)]
-    for part in wrap([(verdict, role), *state], width):
-        yield Line.of(*part)
+    if state or run.verdict != "valid" or role == WARN:  # of others the list says all of it
+        for part in wrap([(verdict, role), *state], width):
+            yield Line.of(*part)
     if run.judged_since:
         yield from indented([(NOT_AS_SEALED, WARN)], width, 0)
     if why := run.problem or run.why:

@@ -19,6 +19,14 @@ def unfair(
     return f"{direction}: hosts are {units.share(spread)} apart, {span}; Jain's index {jain:.3f}"
 
 
+def far_below(
+    direction: str, counted: str, median: float, shares: Sequence[tuple[str, float]]
+) -> str:
+    """Return which hosts are far below the median host, each with its share of that rate."""
+    slow = names_of([f"{host} at {units.share(share)}" for host, share in shares])
+    return f"{direction} {counted} far below the median host's {units.iops(median)}: {slow}"
+
+
 def apart(
     skew_s: float,
     uncertainty_s: float | None,
@@ -62,7 +70,7 @@ NO_REPORT = (
 )
 HOSTS: dict[str, dict[str, Text]] = {
     "straggler": {
-        "rate": ("{direction} {counted} far below the median host's {median:iops}: {shares:share}"),
+        "rate": far_below,
         "unfair": unfair,
         "ranks": (
             "{operation}: ranks took much longer than on the median host ({median_ns:latency}):"

@@ -40,8 +40,7 @@ LOAD: dict[str, dict[str, Text]] = {
         "phase": "the shortest phase took {phase_s:time}: too short to represent the load",
         "operation": "{operation} took only {phase_s:time}: too short to represent the load",
         "measured": "measured {measured_s:time}: too short to represent the load",
-        "ended": "ended after {measured_s:time} of {runtime_s:time}: too short to represent the"
-        " load",
+        "ended": "ended early: measured {measured_s:time} of {runtime_s:time}",
     },
     "runtime": {
         "measured": "only {measured_s:time} measured ({recommended_s:g} s or more recommended)"

@@ -65,7 +65,7 @@ OBSERVED: dict[str, dict[str, Text]] = {
         "carried": "{direction}: the links of {host} carried {share:share} of the bytes counted"
     },
     "client-cpu": {
-        "bound": "client CPU may limit the load: {hosts:range}",
+        "bound": "client CPU near its limit: {hosts:range}",
         "stolen": "{host}: {percent:.1f} % CPU steal by the hypervisor",
         "threads": "threads of the load use {percent:.0f} % of a core each",
         "busy": "{percent:.0f} % busy",
@@ -79,7 +79,7 @@ OBSERVED: dict[str, dict[str, Text]] = {
         "queued": "processes of the load wait for a CPU {percent:.0f} % of the time they want one",
     },
     "network": {
-        "full": "the network may limit the load: {hosts:range}",
+        "full": "network near its limit: {hosts:range}",
         "link": "{link} carries {share:share} of its {gbit_per_s:g} Gbit/s",
         "lossy": "the network loses packets: {hosts:merged}",
         "segments": "{share:share1} of TCP segments were retransmitted",
