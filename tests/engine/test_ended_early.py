@@ -18,6 +18,6 @@ def test_that_a_tool_ends_early_is_told_unless_we_ended_it(
 ) -> None:
     said: list[str] = []
     session = SimpleNamespace(say=lambda severity, text: said.append(text))
-    task = cast(Any, SimpleNamespace(ended_by_us=ended_by_us, session=session))
+    task = cast(Any, SimpleNamespace(ended_by_us=ended_by_us, session=session, _tool="fio"))
     TaskOutput.journal(task, [("info", "fio ends early"), ("error", "disk full")])
     assert said == told
