@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.app.widgets.graph import nice_ceiling
 from tui.metrics.registry import METRICS, Metric
 from tui.text.plot import TimeAxis, TimeMark
-from tui.text.scale import room_of, steps_of, ticks_of, with_ticks
+from tui.text.scale import room_of, rows_above, scale_of, ticks_of, with_ticks
 
 IOPS, BANDWIDTH = METRICS["iops"], METRICS["bandwidth"]
 
 
 @given(st.floats(10, 1e12), st.integers(2, 40), st.sampled_from([IOPS, BANDWIDTH]), st.booleans())
-def test_each_tick_has_a_row_of_its_own_and_an_exact_text(
+def test_ticks_are_exact_and_equally_far_apart_and_no_value_is_above_the_last(
     most: float, rows: int, metric: Metric, both: bool
 ) -> None:
-    top = nice_ceiling(most, metric.base)
-    below = rows // 2 if both else 0
+    upper = rows_above(rows) if both else rows
+    scale = scale_of(most, upper, metric.base)
     values: dict[str, float] = {}
 
     def text(value: float) -> str:
         values[metric.rounded(value)] = value
         return metric.rounded(value)
 
-    ticks = ticks_of(top, rows - below, text, "braille", base=metric.base, below=below)
-    assert len({tick.row for tick in ticks}) == len(ticks) and all(
-        0 <= tick.row < rows for tick in ticks
-    )
-    assert metric.rounded(top) in {tick.text for tick in ticks}
+    ticks = ticks_of(scale, rows, text, "braille", both=both)
+    places = sorted(tick.row for tick in ticks)
+    assert len(set(places)) == len(places)
+    assert places[0] >= 0 and places[-1] <= (rows - 1 if both else rows)
+    above = [at for at in places if at <= upper] if both else places
+    assert len({b - a for a, b in pairwise(above)}) <= 1
+    assert max(values.values()) >= most * 0.998
+    assert all(value / scale.top <= 1 + 1e-9 for value in values.values())
+    if both:
+        assert places == sorted(rows - 1 - at for at in places), "0 is in the middle"
     for shown, value in values.items():
         number = float(shown.rstrip("kMGT").partition(" ")[0])
         size = value / number
@@ -38,24 +44,24 @@ def test_each_tick_has_a_row_of_its_own_and_an_exact_text(
 
 
 @pytest.mark.parametrize(
-    ("top", "rows", "base", "steps"),
+    ("most", "rows", "base", "step", "apart"),
     [
-        (60_000, 12, 1000, 3),
-        (120_000, 12, 1000, 4),
-        (200_000, 3, 1000, 2),
-        (2**31, 10, 1024, 4),
-        (3, 1, 1000, 1),
+        (194_000, 3, 1000, 200_000, 3),
+        (194_000, 4, 1000, 100_000, 2),
+        (2**31, 4, 1024, 2**30, 2),
+        (0, 1, 1000, 1, 1),
     ],
 )
-def test_steps_are_round(top: float, rows: int, base: int, steps: int) -> None:
-    assert steps_of(top, rows, base) == steps
+def test_steps_are_round(most: float, rows: int, base: int, step: float, apart: int) -> None:
+    scale = scale_of(most, rows, base)
+    assert (scale.step, scale.apart) == (step, apart)
 
 
 def test_a_chart_is_behind_its_labels() -> None:
-    ticks = ticks_of(200_000, 4, IOPS.rounded, "braille")
+    ticks = ticks_of(scale_of(200_000, 4), 4, IOPS.rounded, "braille")
     rows = with_ticks([[("█" * 20, "read")]] * 4, ticks, room_of(ticks, 30), grid=True)
     texts = ["".join(text for text, _ in row) for row in rows]
-    assert [text[:5] for text in texts] == ["200k▔", "100k▁", "     ", "   0▁"]
+    assert [text[:5] for text in texts] == ["200k▔", "     ", "100k▔", "     "]
     assert {len(text) for text in texts} == {25}
 
 

@@ -21,7 +21,6 @@ from tui.metrics.series import (
     merged_items,
     weights_of,
 )
-from tui.metrics.units import latency
 from tui.text.line import LABEL, TEXT, Line, Run, fit
 from tui.text.plot import TimeAxis
 
@@ -59,16 +58,19 @@ class LatencyAxis:
         return self.low + self.span
 
     def labels(self, rows: int) -> Mapping[int, str]:
-        """Return labels by row: where rows begin on a fitted axis, otherwise round latencies."""
+        """Return labels by row: the middle of rows on a fitted axis, otherwise round latencies.
+
+        The first and the last row of an axis that leaves out I/Os are labelled as open.
+        """
         if not self.fitted:
             return scale(self.low, self.span, rows)
         step = step_of(self.span, rows)
-        edges = [float(f"{bucket_edge(self.low + row * step):.2g}") for row in range(rows)]
-        found = {row: LATENCY.rounded(edges[row]) for row in range(rows - 1, -1, -_apart(rows))}
+        middles = {row: self.low + row * step + step // 2 for row in range(rows)}
+        found = {row: _short(middles[row]) for row in range(rows - 1, -1, -_apart(rows))}
         if self.beyond[1]:
-            found[rows - 1] = f"≥{found[rows - 1]}"
+            found[rows - 1] = f"≥{_short(self.low + (rows - 1) * step)}"
         if self.beyond[0] and 0 in found:
-            found[0] = f"<{LATENCY.rounded(edges[1])}"
+            found[0] = f"<{_short(self.low + step)}"
         return found
 
     def row_of(self, value_ns: float, rows: int) -> int:
@@ -257,8 +259,7 @@ def heat_lines(
     width, rows = size[0] - SCALE, size[1]
     cursor = axis.column_of(axis.cursor_s, width) if axis.cursor_s is not None else None
     columns = [
-        cells.drawn(axis.cell(at, width), rows, paint, here=at == cursor)
-        for at in range(width)
+        cells.drawn(axis.cell(at, width), rows, paint, here=at == cursor) for at in range(width)
     ]
     lines, labels = [], cells.axis(rows).labels(rows)
     for place, row in enumerate(zip(*columns, strict=True)):
@@ -294,7 +295,7 @@ def density_lines(rows: int, role: str, look: Look) -> Sequence[Line]:
 def scale(low: int, span: int, rows: int) -> Mapping[int, str]:
     """Return round latencies by row, with row 0 at the bottom: as many as fit without crowding.
 
-    If no set of round latencies fits, the latencies are those at which rows begin.
+    If no set of round latencies fits, the latencies are those in the middle of rows.
     """
     step = step_of(span, rows)
     edges = [bucket_edge(low + row * step) for row in range(rows + 1)]
@@ -305,7 +306,12 @@ def scale(low: int, span: int, rows: int) -> Mapping[int, str]:
             b - a >= apart for a, b in pairwise(sorted(found))
         ):
             return {row: LATENCY.rounded(value) for row, value in found.items()}
-    return {row: latency(edges[row]) for row in range(0, rows, apart)}
+    return {row: _short(low + row * step + step // 2) for row in range(0, rows, apart)}
+
+
+def _short(bucket: int) -> str:
+    """Return the lower edge of a bucket with two digits."""
+    return LATENCY.rounded(float(f"{bucket_edge(bucket):.2g}"))
 
 
 def _apart(rows: int) -> int:

@@ -41,6 +41,7 @@ SGR = {"read": 12, "write": 11, "other": 10, "latency": 13, GOOD: 15, BRIGHT: 15
 BRAILLE = 0x2800
 DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))  # by row and column within a cell
 ACROSS, DOWN = 2, 4
+BASE = 1  # dot of the lowest row at which the vertical axis begins: beside the mark of its tick
 DASH = 4  # dots per dash, and per gap
 FILL = 45  # fill strength, in per cent of the curve's
 
@@ -288,14 +289,25 @@ def _dot(value: float, axis: Axis, dots: int) -> int:
     return min(max(round((value - axis.low) / span * (dots - 1)), 0), dots - 1)
 
 
+def dots_of(rows: int) -> int:
+    """Return how many dots a vertical axis of `rows` rows is long."""
+    return rows * DOWN - 1 - BASE
+
+
 def dot_of(axis: Axis, rows: int) -> float:
     """Return what one dot is worth on an axis of `rows` rows."""
-    return (axis.high - axis.low) / (rows * DOWN - 1)
+    return (axis.high - axis.low) / dots_of(rows)
 
 
 def row_of(value: float, low: float, high: float, rows: int) -> int:
     """Return the row that shows a value on an axis of `rows` rows, counted from the bottom."""
-    return _dot(value, Axis(low, high, AxisTicks([], [])), rows * DOWN) // DOWN
+    return _up(value, Axis(low, high, AxisTicks([], [])), rows) // DOWN
+
+
+def _up(value: float, axis: Axis, rows: int) -> int:
+    """Return the dot that shows a value on a vertical axis, counted from the bottom."""
+    dot = BASE + round((value - axis.low) / ((axis.high - axis.low) or 1.0) * dots_of(rows))
+    return min(max(dot, 0), rows * DOWN - 1)
 
 
 def _even(axis: Axis, columns: int) -> Axis:
@@ -312,7 +324,7 @@ def _row_labels(axis: Axis, rows: int) -> dict[int, str]:
     found: dict[int, str] = {}
     for value, text in zip(axis.ticks.positions, axis.ticks.labels, strict=True):
         if axis.low <= value <= axis.high * (1 + 1e-9):
-            found.setdefault(rows - 1 - _dot(value, axis, rows * DOWN) // DOWN, text)
+            found.setdefault(rows - 1 - _up(value, axis, rows) // DOWN, text)
     return found
 
 
@@ -351,9 +363,9 @@ def _below(columns: dict[int, str], left: int, width: int) -> Line:
 
 
 def _draw(canvas: Canvas, curve: Curve, x: Axis, y: Axis) -> None:
-    across, up = canvas.columns * ACROSS, canvas.rows * DOWN
+    across, rows = canvas.columns * ACROSS, canvas.rows
     parts = [
-        [(_dot(a, x, across), _dot(b, y, up)) for a, b in zip(xs, ys, strict=True)]
+        [(_dot(a, x, across), _up(b, y, rows)) for a, b in zip(xs, ys, strict=True)]
         for xs, ys in curve.parts
     ]
     canvas.draw([part for part in parts if part], filled=curve.filled, dashed=curve.dashed)
@@ -364,9 +376,8 @@ def _draw(canvas: Canvas, curve: Curve, x: Axis, y: Axis) -> None:
     )
     for (xs, ys), mark in marked:
         for a, b in zip(xs, ys, strict=True):
-            canvas.marks[canvas.rows - 1 - _dot(b, y, up) // DOWN, _dot(a, x, across) // ACROSS] = (
-                mark
-            )
+            at = rows - 1 - _up(b, y, rows) // DOWN, _dot(a, x, across) // ACROSS
+            canvas.marks[at] = mark
 
 
 def _cells(
@@ -433,6 +444,7 @@ def _painted(text: str, role: str) -> str:
 LEAST_S = 12  # minimum length at the start of a load
 STEPS = 6  # least number of equal steps in a length: at most a sixth of the axis is empty
 LEAST_GAP = 12  # minimum cells between two labels
+NARROW, LEAST_NARROW_GAP = 30, 8  # and in a chart of fewer columns
 TICKS_S = (1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
 
 
@@ -481,16 +493,17 @@ class TimeAxis:
         """Return round times under the axis in exactly `columns` cells, each starting at its
         column.
 
-        A time in a `taken` column is left out.
+        A time that would touch a `taken` column is left out.
         """
+        least = LEAST_GAP if columns >= NARROW else LEAST_NARROW_GAP
         step = next(
-            (tick for tick in TICKS_S if tick * columns / self.span_s >= LEAST_GAP), TICKS_S[-1]
+            (tick for tick in TICKS_S if tick * columns / self.span_s >= least), TICKS_S[-1]
         )
         line = [" "] * columns
         for second in range(0, self.span_s, step):
             text, at = clock(second), self.column_of(self.start_s + second, columns)
             if at + len(text) <= columns and not any(
-                at <= column < at + len(text) for column in taken
+                at - 1 <= column <= at + len(text) for column in taken
             ):
                 line[at : at + len(text)] = text
         return "".join(line)

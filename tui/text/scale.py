@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from itertools import pairwise
-from math import floor, log2, log10
+from math import ceil, floor, log2, log10
 
 from msgspec import Struct
 
@@ -12,12 +11,17 @@ from tui.text.line import FAINT, LABEL, TEXT, Run, fit, width_of
 from tui.text.sparkline import Symbols
 
 MOST_STEPS = 5
-EVEN = 1.5  # how many times as far apart as the closest labels others may be
 ROUND = ((1, 2, 2.5, 5), (1.25, 1.5, 3, 4, 6, 7.5))  # leading digits of steps, the roundest first
+LESS_ROUND, ONLY = (
+    0.15,
+    0.45,
+)  # what a less round step costs, and a single one, in heights of values
+LOW = 4  # rows that may have a single step
 SAME = 1e-6
+LEEWAY = 0.001  # by which values may be above the last tick
 LEVELS = "▁─▔"  # low, middle or high in the cell
 PLAIN_LEVELS = "_-'"
-LEAST_COLUMNS = 16  # minimum width of the chart next to its labels
+LEAST_COLUMNS = 14  # minimum width of the chart next to its labels
 MOST_EMPTY = "\u2800 "
 
 
@@ -42,62 +46,70 @@ def level_of(
     return (row, marks[-1 - third]) if hanging else (rows - 1 - row, marks[third])
 
 
-def steps_of(top: float, rows: int, base: int = 1000) -> int:
-    """Return how many equal round steps divide 0 to `top`: as many as fit into `rows`.
+class Scale(Struct, frozen=True):
+    """A scale from 0: its round step, the rows of one step, and the value at the upper edge."""
 
-    Labels of more than two are about equally far apart.
+    step: float
+    apart: int
+    top: float
+
+
+def scale_of(most: float, rows: int, base: int = 1000) -> Scale:
+    """Return the scale of `rows` rows for values up to `most`, none of which is above its last
+    tick.
+
+    Ticks are whole rows apart. The scale is the lowest one; more ticks and round ones are worth
+    a little height.
     """
-    most = min(MOST_STEPS, (rows + 1) // 2)
-    counts = [count for count in range(most, 1, -1) if count == 2 or _is_even(count, rows)]
-    return next(
-        (count for known in ROUND for count in counts if _is_round(top / count, base, known)), 1
-    )
+    most = max(most, 0.0) or 1.0
+    found: list[tuple[float, int, Scale]] = []
+    for count in range(1, max(1, min(MOST_STEPS, rows // 2)) + 1):
+        apart = max(1, rows // count)
+        for place, known in enumerate(ROUND):
+            step = _round_step(most * (1 - LEEWAY) / count, base, known)
+            scale = Scale(step, apart, step * rows / apart)
+            cost = scale.top / most + place * LESS_ROUND + (count == 1 and rows >= LOW) * ONLY
+            found.append((round(cost, 6), -count, scale))
+    return min(found, key=lambda each: each[:2])[2]
 
 
-def _is_even(count: int, rows: int) -> bool:
-    """Return whether the labels of `count` steps are about as far apart as each other."""
-    at = [level_of(step / count, rows, "block")[0] for step in range(count + 1)]
-    gaps = [low - high for low, high in pairwise(at)]
-    return max(gaps) <= EVEN * min(gaps)
-
-
-def _is_round(step: float, base: int, known: Collection[float]) -> bool:
-    """Return whether a step is round in its unit.
-
-    A step is round if it is one of `known` times a power of ten, or for binary units a power of
-    two.
-    """
-    while step >= base:
-        step /= base
-    while 0 < step < 1:
-        step *= base
-    if base != 1000 and abs(log2(step) - round(log2(step))) < SAME:
-        return True
-    lead = step / 10.0 ** floor(log10(step) + SAME)
-    return any(abs(lead - each) < SAME for each in known)
+def _round_step(least: float, base: int, known: Collection[float]) -> float:
+    """Return the smallest step of at least `least` that is round in its unit."""
+    unit = 1.0
+    while least >= unit * base:
+        unit *= base
+    while least < unit:
+        unit /= base
+    lead = least / unit
+    decade = 10.0 ** floor(log10(lead) + SAME)
+    steps = [each * power for power in (decade, decade * 10) for each in known]
+    steps += [2.0 ** ceil(log2(lead) - SAME)] if base != 1000 else []
+    fitting = [step for step in steps if lead * (1 - SAME) <= step < base]
+    return unit * min(fitting, default=float(base))
 
 
 def ticks_of(
-    top: float,
-    rows: int,
-    text: Callable[[float], str],
-    symbols: Symbols,
-    *,
-    base: int = 1000,
-    below: int = 0,
+    scale: Scale, rows: int, text: Callable[[float], str], symbols: Symbols, *, both: bool = False
 ) -> list[Tick]:
-    """Return the ticks of `rows` rows from 0 to `top`, and of `below` rows that hang from 0."""
-    count = steps_of(top, min(rows, below) if below else rows, base)
-    found = [
-        Tick(*level_of(step / count, rows, symbols), text(top * step / count))
-        for step in range(1, count + 1)
-    ]
-    zero = Tick(*level_of(0.0, rows, symbols), "0")
-    found = [zero, *found] if all(each.row != zero.row for each in found) else found
-    for step in range(1, count + 1) if below else ():
-        row, mark = level_of(step / count, below, symbols, hanging=True)
-        found.append(Tick(rows + row, mark, text(top * step / count)))
+    """Return the ticks of a chart of `rows` rows; a tick is at the far edge of its row.
+
+    The 0 of a single area is the frame below it: its row is the one after the last. With `both`,
+    a second area hangs down; their 0 is the row between them, if there is one.
+    """
+    marks = PLAIN_LEVELS if symbols == "ascii" else LEVELS
+    upper = rows_above(rows) if both else rows
+    found = [] if both and rows % 2 == 0 else [Tick(upper, marks[1], "0")]
+    for place in range(scale.apart, upper + 1, scale.apart):
+        label = text(scale.step * place / scale.apart)
+        found.append(Tick(upper - place, marks[-1], label))
+        if both:
+            found.append(Tick(rows - 1 - upper + place, marks[0], label))
     return found
+
+
+def rows_above(rows: int) -> int:
+    """Return the rows of each of two areas, of which the second hangs down from the first."""
+    return rows // 2
 
 
 def room_of(ticks: Sequence[Tick], width: int) -> int:

@@ -20,6 +20,7 @@ from tui.model.record import RunRecord
 from tui.model.step_record import StepRecord
 from tui.text.line import LABEL, Line
 from tui.text.plot import (
+    BASE,
     DOWN,
     LEAST_WIDTH,
     ROLES,
@@ -28,6 +29,7 @@ from tui.text.plot import (
     Curve,
     Plot,
     dot_of,
+    dots_of,
     plot_rows,
     row_of,
 )
@@ -40,11 +42,11 @@ STEADY = 0.6  # of the largest value: if all are above, an axis need not start a
 STARTS = " (axis starts at "  # in a title
 LEAST_SPAN = 0.05  # of the largest value: an axis is not zoomed further
 LOG_AIR = 1.05
-# rows between ticks of a logarithmic axis; the widest gap may be this many times the closest
-LEAST_GAP, UNEVEN = 2, 1.4
+LEAST_GAP = 2  # rows between ticks of a logarithmic axis
 LOW = 6  # rows of a chart whose ticks may be adjacent
-STRETCH, ENOUGH = 1.3, 3  # how much longer an axis may be for more ticks, and how many are enough
-FACTORS = (2, 4, 10, 100)  # from tick to tick beside a limit
+FACTORS = (2, 4, 10, 100, 1000, 10**6)  # from tick to tick of a logarithmic axis
+LEADS = (1, 2, 5)  # first digits of its first tick
+FEW, MANY = 0.4, 6  # what two ticks cost, in lengths of the values, and how many are too many
 SAME = 1e-9
 DAY_S = 86400
 TIME_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, DAY_S)
@@ -280,70 +282,63 @@ def value_axis(metric: ChartMetric, highest: float, rows: int, lowest: float = 0
 def log_axis(metric: ChartMetric, lowest: float, highest: float, rows: int) -> Axis:
     """Return a logarithmic axis: positions are powers of ten, labels are values.
 
-    A decade is a whole number of rows if that fits, so that ticks are equally far apart.
+    Ticks are equal factors and whole rows apart. The axis is the shortest one; few ticks, and
+    values above the last one, count as length.
     """
-    low, high = log10(lowest / LOG_AIR), log10(highest * LOG_AIR)
-    fitting: list[Axis] = []
-    for decade in range(int(rows / (high - low)), 0, -1):
-        for base in range(DOWN):
-            first, last = _aligned(low, floor(low), decade * DOWN, rows, base)
-            if high <= last <= first + STRETCH * (high - low):
-                fitting.append(Axis(first, last, log_ticks(metric, first, last, rows)))
-    whole = Axis(low, high, log_ticks(metric, low, high, rows))
-    return max(fitting, key=lambda axis: min(len(axis.ticks.positions), ENOUGH), default=whole)
+    size, unit = METRICS[metric].scale(highest) if metric == "bandwidth" else (1.0, "")
+    low, high = log10(lowest / size), log10(max(highest, lowest * LOG_AIR) / size)
+    least = LEAST_GAP if rows > LOW else 1
+    found: dict[float, Axis] = {}
+    for factor in FACTORS:
+        starts = [floor(low) + at + log10(lead) for at in (-1, 0, 1) for lead in LEADS]
+        for start in (each for each in starts if low - log10(factor) < each <= high):
+            for apart in range(least, rows):
+                axis, marks = _ticked(start, log10(factor), apart, low, rows)
+                if axis.high < high or len(marks) < 2 or not all(map(_is_short, marks)):
+                    continue
+                above = max(0.0, high - marks[-1]) + max(0.0, marks[0] - low)
+                cost = (axis.high - axis.low + above) / (high - low)
+                cost += (len(marks) == 2) * FEW + (len(marks) > MANY) * FEW
+                texts = [
+                    f"{10**each:.6g}{unit}" if unit else METRICS[metric].rounded(10**each)
+                    for each in marks
+                ]
+                ticks = AxisTicks([each + log10(size) for each in marks], texts)
+                ends = axis.low + log10(size), axis.high + log10(size)
+                found.setdefault(cost, Axis(*ends, ticks))
+    return found[min(found)]
 
 
-def _aligned(low: float, tick: float, dots: int, rows: int, base: int) -> tuple[float, float]:
-    """Return the ends of a logarithmic axis from `low` or below, with `dots` dots a decade.
+def _is_short(position: float) -> bool:
+    """Return whether the value at a position has at most two digits that are not 0."""
+    value: float = 10.0**position
+    return abs(float(f"{value:.2g}") / value - 1) < SAME
 
-    A `tick` is `base` dots above the lower edge of its row.
+
+def _ticked(
+    start: float, step: float, apart: int, low: float, rows: int
+) -> tuple[Axis, list[float]]:
+    """Return the ends of an axis of `rows` rows from `low` or below, and its ticks: `start` and
+    others, a `step` and whole rows `apart`.
     """
-    below = base + DOWN * ceil(((tick - low) * dots - base) / DOWN - SAME)
-    first = tick - below / dots
-    return first, first + (rows * DOWN - 1) / dots
+    below = max(0, ceil((start - low) / step * apart - SAME))
+    first = start - below / apart * step
+    last = first + dots_of(rows) / DOWN / apart * step
+    marks = range(-(below // apart), (rows - 1 - below) // apart + 1)
+    return Axis(first, last, AxisTicks([], [])), [start + mark * step for mark in marks]
 
 
 def limit_axis(limit_ns: float, lowest: float, highest: float, rows: int) -> Axis:
-    """Return a logarithmic axis of latencies around a limit, with ticks at equal factors of it.
-
-    The limit is at the lower edge of its row: lower values are drawn below it.
-    """
+    """Return a logarithmic axis of latencies around a limit, with ticks at equal factors of it."""
     low, high, least = log10(lowest), log10(highest), LEAST_GAP if rows > LOW else 1
     for factor in FACTORS:
-        step = log10(factor)
         for apart in range(rows, least - 1, -1):
-            below = max(0, ceil((log10(limit_ns) - low) / step * apart - SAME))
-            first = log10(limit_ns) - below / apart * step
-            last = first + (rows * DOWN - 1) / DOWN / apart * step
-            marks = range(-(below // apart), (rows - 1 - below) // apart + 1)
-            if last >= high and len(marks) > 1:
-                found = [limit_ns * factor**mark for mark in marks]
-                texts = [METRICS["latency"].rounded(float(f"{each:.2g}")) for each in found]
-                return Axis(first, last, AxisTicks([log10(each) for each in found], texts))
+            axis, marks = _ticked(log10(limit_ns), log10(factor), apart, low, rows)
+            if axis.high >= high and len(marks) > 1:
+                values = [float(f"{10**each:.2g}") for each in marks]
+                texts = [METRICS["latency"].rounded(each) for each in values]
+                return replace(axis, ticks=AxisTicks(marks, texts))
     return log_axis("latency", lowest, highest, rows)
-
-
-def log_ticks(metric: ChartMetric, low: float, high: float, rows: int) -> AxisTicks:
-    """Return ticks at 1, 2, 5, at 1, 3, or at powers of ten of each decade.
-
-    The first of these sets that is evenly spaced in rows is used, otherwise the coarsest.
-    Bandwidths have one unit.
-    """
-    size, unit = METRICS[metric].scale(10.0**high) if metric == "bandwidth" else (1.0, "")
-    powers = range(floor(low - log10(size)), ceil(high - log10(size)) + 1)
-    choices = [
-        [factor * 10.0**power * size for power in powers for factor in each]
-        for each in ((1, 2, 5), (1, 3), (1,))
-    ]
-    inside = [[value for value in values if low <= log10(value) <= high] for values in choices]
-    even = (
-        values for values in inside if _is_even([log10(each) for each in values], low, high, rows)
-    )
-    shown = next(even, next((values for values in reversed(inside) if values), []))
-    labels = [
-        f"{value / size:.6g}{unit}" if unit else METRICS[metric].rounded(value) for value in shown
-    ]
-    return AxisTicks([log10(value) for value in shown], labels)
 
 
 def with_open_ends(axis: Axis, rows: int, least: float, most: float) -> Axis:
@@ -355,8 +350,8 @@ def with_open_ends(axis: Axis, rows: int, least: float, most: float) -> Axis:
     at = {row_of(each, axis.low, axis.high, rows): each for each in ticks}
     dot = dot_of(axis, rows)
     for row, sign, edge in (
-        (rows - 1, "≥" if most > axis.high else "", (rows - 1) * DOWN),
-        (0, "<" if least < axis.low else "", DOWN),
+        (rows - 1, "≥" if most > axis.high else "", (rows - 1) * DOWN - BASE),
+        (0, "<" if least < axis.low else "", DOWN - BASE),
     ):
         if sign:
             ticks.pop(at.get(row, nan), None)
@@ -365,45 +360,35 @@ def with_open_ends(axis: Axis, rows: int, least: float, most: float) -> Axis:
             for each in beside:
                 ticks.pop(at[each], None)
             text = METRICS["latency"].rounded(float(f"{10.0**value:.2g}"))
-            ticks[axis.low + (row * DOWN + 1) * dot] = sign + text
+            ticks[axis.low + row * DOWN * dot] = sign + text
     found = sorted(ticks)
     return replace(axis, ticks=AxisTicks(found, [ticks[each] for each in found]))
 
 
-def _is_even(marks: Sequence[float], low: float, high: float, rows: int) -> bool:
-    """Return whether there are two or more ticks, about equally spaced and, in a chart that is not
-    low, not adjacent.
-    """
-    found = [row_of(mark, low, high, rows) for mark in marks]
-    gaps = [b - a for a, b in pairwise(found)]
-    least = LEAST_GAP if rows > LOW else 1
-    return bool(gaps) and min(gaps) >= least and max(gaps) <= UNEVEN * min(gaps)
-
-
 def even_marks(highest: float, rows: int, lowest: float = 0.0) -> tuple[float, list[float]]:
-    """Return the end of an axis, and its ticks: round values, whole rows apart.
+    """Return the end of an axis, and its ticks: round values, whole rows apart, none of the
+    values above the last.
 
     The first tick is the start of the axis. `rows`: height of the axis in cells.
     """
-    dots, closest = rows * DOWN - 1, max(2, rows // 8)
-    most = max(highest, 1e-9)
+    closest, most = max(2, -(-rows // MANY)), max(highest, 1e-9)
     steps = {
-        apart: _step_between(lowest, most, dots / (apart * DOWN))
+        apart: _step_between(lowest, most, (rows - 1) // apart)
         for apart in range(closest, closest + 4)
         if apart < rows
     }
-    apart = min(steps, key=lambda each: (round(steps[each] / each, 9), -each))
+    apart = min(steps, key=lambda each: (round(steps[each] / each, 9), each))
     step = steps[apart]
     first = floor(lowest / step)
     marks = [step * (first + at) for at in range((rows - 1) // apart + 1)]
-    return marks[0] + step * dots / (apart * DOWN), marks
+    return marks[0] + step * dots_of(rows) / (apart * DOWN), marks
 
 
-def _step_between(lowest: float, highest: float, count: float) -> float:
+def _step_between(lowest: float, highest: float, count: int) -> float:
     """Return the smallest round step for which `count` steps cover `lowest` to `highest`."""
-    step = round_step(max(highest - lowest, LEAST_SPAN * highest) / count)
+    step = round_step(max(highest - lowest, LEAST_SPAN * highest) / count, FINE)
     while step * (floor(lowest / step) + count) < highest * (1 - 1e-9):
-        step = round_step(step * 1.01)
+        step = round_step(step * 1.01, FINE)
     return step
 
 
@@ -426,10 +411,13 @@ def value_ticks(metric: ChartMetric, highest: float, count: int, lowest: float =
     )
 
 
-def round_step(least: float) -> float:
-    """Return the smallest 1, 2, 2.5 or 5 times a power of ten that is at least `least`."""
+COARSE, FINE = (1, 2, 2.5, 5, 10), (1, 2, 2.5, 3, 4, 5, 10)
+
+
+def round_step(least: float, leads: Sequence[float] = COARSE) -> float:
+    """Return the smallest of `leads` times a power of ten that is at least `least`."""
     power = 10.0 ** floor(log10(least))
-    steps = (factor * power for factor in (1, 2, 2.5, 5, 10))
+    steps = (factor * power for factor in leads)
     return float(f"{next(step for step in steps if step >= least * (1 - 1e-9)):.6g}")
 
 
@@ -446,10 +434,11 @@ def time_ticks(seconds: float, width: int) -> AxisTicks:
 
 CURVE = (50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99, 99.995, 99.999)
 MARKED = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999)
-CHANGE_REACHES = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # ends of an axis of changes
+# ends of an axis of changes
+CHANGE_REACHES = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0)
 CLASSES_A_DECADE = 20
-# up to 1, up to 3, and more decades
-ROUND = ((1.0, 1.5, 2.0, 3.0, 5.0, 7.0), (1.0, 2.0, 5.0), (1.0,))
+ROUND = ((1.0, 1.5, 2.0, 3.0, 5.0, 7.0), (1.0, 2.0, 5.0), (1.0,))  # ticks of a decade
+AXIS, LABEL_GAP = 10, 8  # cells beside the chart, and from tick to tick
 
 
 @dataclass(frozen=True, slots=True)
@@ -481,9 +470,9 @@ def percentile_curves(
     highs = [high for curve in curves for _, ys in curve.parts for high in ys]
     most = max((x for curve in curves for xs, _ in curve.parts for x in xs), default=1.0)
     title = f"{what} latency by percentile".strip()
-    return Plot(title, curves, _percentile_axis(most), _latency_axis(highs)).lines(
-        width, height, coloured=coloured
-    )
+    powers = [10**each for each in highs] or [1.0, 10.0]
+    y = log_axis("latency", min(powers), max(powers), plot_rows(height))
+    return Plot(title, curves, _percentile_axis(most), y).lines(width, height, coloured=coloured)
 
 
 def change_by_percentile(
@@ -509,8 +498,7 @@ def change_by_percentile(
     shares = [theirs[label(each)] / max(ours[label(each)], 1) - 1 for each in known]
     most = max(abs(share) for share in shares)
     reach = next((each for each in CHANGE_REACHES if most <= each), most)
-    marks = [-reach, -reach / 2, 0.0, reach / 2, reach]
-    y = Axis(-reach, reach, AxisTicks(marks, [f"{m * 100:+.3g} %" if m else "0" for m in marks]))
+    y = _change_axis(reach, plot_rows(size[1]))
     curves = [
         Curve([(xs, [0.0] * len(xs))], LABEL, first.name, dashed=True),
         Curve([(xs, shares)], second.role, second.name),
@@ -518,6 +506,16 @@ def change_by_percentile(
     about = f"{second.name} against {first.name}, below 0 is faster"
     title = f"{what} latency: {about}" if what else about
     return Plot(title, curves, _percentile_axis(xs[-1]), y).lines(*size, coloured=coloured)
+
+
+def _change_axis(reach: float, rows: int) -> Axis:
+    """Return an axis of changes with 0 in the middle, and ticks whole rows apart."""
+    half = 2 if rows > 2 * 2 * LEAST_GAP else 1
+    apart = max(1, (rows - 1) // (2 * half))
+    step = reach / half
+    marks = [step * at for at in range(-half, half + 1)]
+    labels = [f"{mark * 100:+.3g} %" if mark else "0" for mark in marks]
+    return Axis(-reach, step * dots_of(rows) / DOWN / apart - reach, AxisTicks(marks, labels))
 
 
 def _percentile_axis(most: float) -> Axis:
@@ -544,7 +542,8 @@ def histograms(
             [share.get(at, 0.0) for at in classes],
         )
         curves.append(Curve([points], each.role, each.name, filled=len(found) == 1))
-    axis = _latency_axis([(low - 1) / CLASSES_A_DECADE, (high + 2) / CLASSES_A_DECADE])
+    ends = (low - 1) / CLASSES_A_DECADE, (high + 2) / CLASSES_A_DECADE
+    axis = _latency_axis(*ends, max(width, LEAST_WIDTH))
     shown = _share_axis(max(max(each.values()) for each in shares), plot_rows(height))
     return Plot(f"{what} I/Os by latency".strip(), curves, axis, shown).lines(
         width, height, coloured=coloured
@@ -570,14 +569,18 @@ def _shares(found: Histogram) -> dict[int, float]:
     return {at: count / found.total for at, count in counts.items()}
 
 
-def _latency_axis(logarithms: Sequence[float]) -> Axis:
-    low, high = min(logarithms, default=0.0), max(logarithms, default=1.0)
+def _latency_axis(low: float, high: float, width: int) -> Axis:
+    """Return a horizontal axis of latencies: the densest set of ticks whose labels all fit."""
     powers = range(floor(low), ceil(high) + 1)
-    steps = ROUND[0 if high - low < 1 else 1 if high - low < 3 else 2]
-    found = [log10(step * 10**power) for power in powers for step in steps]
-    inside = [each for each in found if low <= each <= high] or [low, high]
-    return Axis(
-        low,
-        max(high, low + 0.1),
-        AxisTicks(inside, [METRICS["latency"].rounded(10**each) for each in inside]),
-    )
+    sets = [[log10(lead * 10**power) for power in powers for lead in each] for each in ROUND]
+    inside = [[each for each in found if low <= each <= high] for found in sets]
+    shown = next(
+        (
+            found
+            for found in inside
+            if all((b - a) / (high - low) * (width - AXIS) >= LABEL_GAP for a, b in pairwise(found))
+        ),
+        inside[-1],
+    ) or [low, high]
+    texts = [METRICS["latency"].rounded(10**each) for each in shown]
+    return Axis(low, high, AxisTicks(shown, texts))

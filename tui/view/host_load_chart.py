@@ -10,7 +10,7 @@ from tui.metrics import units
 from tui.metrics.telemetry import metric_of
 from tui.model.step_record import HostTelemetryRecord, StepRecord
 from tui.text.line import WARN, Line
-from tui.text.plot import LEAST_WIDTH, Axis, AxisTicks, Curve, Plot, plot_rows
+from tui.text.plot import DOWN, LEAST_WIDTH, Axis, AxisTicks, Curve, Plot, dots_of, plot_rows
 from tui.view.charts import curve_over_time, time_axis, value_axis
 from tui.view.host_links import WAYS, LinkSpeeds, common_speed, link_load, link_title, speed_text
 from tui.view.host_load import Seconds, by_second, clients_of, servers_of
@@ -18,7 +18,7 @@ from tui.view.host_load import Seconds, by_second, clients_of, servers_of
 PERCENTAGES = (("core.busy", "core", "latency"), ("cpu.busy", "CPU", "read"))
 NEAR = 0.5  # of the speed of a link; its limit is drawn from there
 MARKS = (0.0, 50.0, 100.0)
-PERCENT = Axis(0, 100, AxisTicks([*MARKS], [f"{mark:.0f} %" for mark in MARKS]))
+FULL = 100.0
 
 
 def load_charts(
@@ -38,9 +38,9 @@ def load_charts(
         [host for host in hosts if host.t_s] for hosts in (clients_of(step), servers_of(step))
     )
     plots = [
-        _cpu("Busiest client", clients, thresholds, size[0]),
+        _cpu("Busiest client", clients, thresholds, size),
         _links(clients, size, speeds),
-        _cpu("Busiest server", servers, thresholds, size[0]),
+        _cpu("Busiest server", servers, thresholds, size),
     ]
     known = [plot for plot in plots if plot is not None]
     wide = max((plot.label_width(size[1]) for plot in known), default=0)
@@ -48,7 +48,10 @@ def load_charts(
 
 
 def _cpu(
-    who: str, hosts: Sequence[HostTelemetryRecord], thresholds: Mapping[str, float], width: int
+    who: str,
+    hosts: Sequence[HostTelemetryRecord],
+    thresholds: Mapping[str, float],
+    size: tuple[int, int],
 ) -> Plot | None:
     """Return the busiest core and the CPU of hosts, with the limit of a core; None if unknown."""
     found = {
@@ -65,13 +68,21 @@ def _cpu(
         if name in found
     ]
     curves += [_limit(name, thresholds, seconds) for name in ("core.busy",) if name in found]
-    return Plot(f"{who}: CPU", curves, time_axis(seconds, max(width, LEAST_WIDTH)), PERCENT)
+    across = time_axis(seconds, max(size[0], LEAST_WIDTH))
+    return Plot(f"{who}: CPU", curves, across, _percent_axis(plot_rows(size[1])))
+
+
+def _percent_axis(rows: int) -> Axis:
+    """Return an axis from 0 to 100 % whose ticks are whole rows apart."""
+    apart = max(1, (rows - 1) // (len(MARKS) - 1))
+    high = MARKS[1] * dots_of(rows) / DOWN / apart
+    return Axis(0, high, AxisTicks([*MARKS], [f"{mark:.0f} %" for mark in MARKS]))
 
 
 def _limit(name: str, thresholds: Mapping[str, float], seconds: float) -> Curve:
     """Return the mean above which a percentage limits the load, as a dashed line."""
     metric = metric_of(name)
-    full = thresholds.get(metric.threshold, metric.full) or PERCENT.high
+    full = thresholds.get(metric.threshold, metric.full) or FULL
     return Curve([([0.0, seconds], [full, full])], WARN, f"limit {full:.0f} %", dashed=True)
 
 

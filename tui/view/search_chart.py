@@ -122,8 +122,8 @@ def capacity_of(search: SearchRecord) -> float | None:
 def _curve(trace: Trace, place: int, y: Axis, dot: float, *, marked: bool) -> Curve:
     """Return a trace as a curve.
 
-    Its points are marked by their verdict or, with `marked`, also without a limit; those that meet
-    it are at least a `dot` below it.
+    Its points are marked by their verdict, on the side of the limit where they are; with `marked`,
+    also without a limit. `dot`: what one dot is worth.
     """
 
     def at(*verdicts: str) -> tuple[list[float], list[float]]:
@@ -134,12 +134,15 @@ def _curve(trace: Trace, place: int, y: Axis, dot: float, *, marked: bool) -> Cu
     curve = Curve([whole], ROLES[place % len(ROLES)], trace.name, mark="•+%="[place % 4])
     if trace.most_ns is not None:
         limit = _at(y, trace.most_ns)
+        below, above = limit - 2 * dot, limit + 3 * dot  # in rows other than the limit's
         (xs, meets), (wrong_xs, breaks) = at("meets"), at("breaks")
+        unclear_xs, unclear = at("unclear")
+        sides = [min(each, below) if each < limit else max(each, above) for each in unclear]
         return replace(
             curve,
-            points=(xs, [min(each, limit - dot) for each in meets]),
-            wrong=(wrong_xs, [max(each, limit) for each in breaks]),
-            plain=at("unclear"),
+            points=(xs, [min(each, below) for each in meets]),
+            wrong=(wrong_xs, [max(each, above) for each in breaks]),
+            plain=(unclear_xs, sides),
         )
     return replace(curve, plain=whole) if marked else curve
 

@@ -28,7 +28,16 @@ from tui.text.line import (
     with_cell,
 )
 from tui.text.plot import TimeAxis, spread_over
-from tui.text.scale import Tick, level_of, room_of, ticks_of, with_ticks
+from tui.text.scale import (
+    Scale,
+    Tick,
+    level_of,
+    room_of,
+    rows_above,
+    scale_of,
+    ticks_of,
+    with_ticks,
+)
 from tui.text.sparkline import Symbols, spark
 from tui.text.sparkline import area as area_rows
 
@@ -267,24 +276,27 @@ class GraphPanel(Lines):
         if inner < 4 or rows < LEAST_ROWS:
             return []
         sides = ASCII_FRAME if self.symbols == "ascii" else ROUND_FRAME
-        top = self._top(inner)
-        ticks = self._ticks(inner, rows, top)
+        scale = self._scale(inner, rows)
+        ticks, unit = self._ticks(inner, rows, scale)
         room = room_of(ticks, inner)
         # the first columns of a wide graph and of the heat map below it show the same second
         room = max(room, SCALE) if room and inner >= ROOMY_COLUMNS else room
-        body = self._body(inner - room, rows, top)
+        body = self._body(inner - room, rows, scale.top)
         lines_of_its_own = any(layer.behind for layer in self.graph.layers)
         body = with_ticks(body, ticks, room, grid=not lines_of_its_own) if room else body
         framed = [
             Line.of((sides[5] + " ", FAINT), *padded(row, inner), (" " + sides[5], FAINT))
             for row in body
         ]
-        return [Line.of(*self._head(sides, width)), *framed, self._foot(sides, inner, room)]
+        from_0 = any(each.row == rows for each in ticks)
+        foot = self._foot(sides, inner, room, from_0=from_0)
+        return [Line.of(*self._head(sides, width, unit)), *framed, foot]
 
-    def _head(self, sides: str, width: int) -> list[Run]:
-        """Return the upper line of the frame: title and figures.
+    def _head(self, sides: str, width: int, unit: str) -> list[Run]:
+        """Return the upper line of the frame: title, unit of the scale, and figures.
 
-        Legend and secondary figures are on the right; the overlay's figure is kept longest.
+        Without room, the title has no host. Legend and secondary figures are on the right; the
+        overlay's figure is kept longest.
         """
         graph = self.graph
         in_tiles = self.has_tiles and (len(graph.layers) == 1 or graph.repeated > 0)
@@ -292,7 +304,12 @@ class GraphPanel(Lines):
         fits = width_of(graph.title) + width_of_runs(named) + 12 <= width
         shown = named if named and fits else graph.figures
         figures: list[Run] = [] if in_tiles or not shown else [(" ", TEXT), *shown]
-        left: list[Run] = [(f" {graph.title} ", "title"), *figures, (" " if figures else "", TEXT)]
+        if unit and not any(unit in text for text, _ in figures):
+            figures = [(unit, LABEL), *figures]
+        title = graph.title
+        if width_of(title) + 2 + width_of_runs(figures) > width - 5:
+            title = title.partition(" · ")[0]
+        left: list[Run] = [(f" {title} ", "title"), *figures, (" " if figures else "", TEXT)]
         against: list[Run] = [("─ ", BRIGHT), (graph.against, LABEL)] if graph.against else []
         parts = [*([run] for run in graph.axis.legend), [] if in_tiles else graph.aside, against]
         right = joined_parts(parts, width - 6 - width_of_runs(left))
@@ -300,43 +317,43 @@ class GraphPanel(Lines):
         inside = spread(left, right, width - 4, sides[4], FAINT)
         return [(sides[0] + sides[4], FAINT), *inside, (sides[4] + sides[1], FAINT)]
 
-    def _foot(self, sides: str, inner: int, room: int) -> Line:
-        """Return the lower line of the frame, with the times of the axis."""
+    def _foot(self, sides: str, inner: int, room: int, *, from_0: bool) -> Line:
+        """Return the lower line of the frame: the 0 of the scale, and the times of the axis."""
         timed = any(layer.values for layer in self.graph.layers)
         times = (
             self.graph.axis.foot(inner - room) if timed else [(sides[4] * (inner - room), FAINT)]
         )
-        return Line.of(
-            (sides[2] + sides[4] * (1 + room), FAINT), *times, (sides[4] + sides[3], FAINT)
-        )
+        left: list[Run] = [(sides[2] + sides[4] * (1 + room), FAINT)]
+        if room > 1 and from_0:
+            left = [(sides[2] + sides[4] * (room - 2), FAINT), (" 0 ", LABEL)]
+        return Line.of(*left, *times, (sides[4] + sides[3], FAINT))
 
-    def _ticks(self, inner: int, rows: int, top: float) -> list[Tick]:
-        """Return the ticks of the scale; empty without values.
+    def _ticks(self, inner: int, rows: int, scale: Scale) -> tuple[list[Tick], str]:
+        """Return the ticks of the scale, and their unit if they do not have it; empty without
+        values.
 
-        If space is short, their unit is only in the figures, or a letter: ``1.5G``.
+        If space is short, the title has the unit.
         """
         graph = self.graph
         if not any(layer.values for layer in graph.layers) or graph.notes:
-            return []
-        below = rows // 2 if len(graph.layers) > 1 else 0
-        ticks = partial(
-            ticks_of, top, rows - below, symbols=self.symbols, base=graph.base, below=below
-        )
-        text = graph.labels(top)
-        unit = text(top).partition(" ")[2]
-        in_figures = unit in "".join(each for each, _ in graph.figures)
-        if inner < ROOMY_COLUMNS and in_figures and not self.has_tiles:
-            return ticks(lambda value: text(value).partition(" ")[0])
+            return [], ""
+        both = len(graph.layers) > 1
+        ticks = partial(ticks_of, scale, rows, symbols=self.symbols, both=both)
+        text = graph.labels(scale.top)
+        unit = text(scale.step).partition(" ")[2]
         whole = ticks(text)
-        return whole if room_of(whole, inner) else ticks(lambda value: brief_label(text(value)))
+        if room_of(whole, inner):
+            return whole, ""
+        return ticks(lambda value: text(value).partition(" ")[0]), unit
 
-    def _top(self, columns: int) -> float:
+    def _scale(self, columns: int, rows: int) -> Scale:
         shown = [self._spread(layer.values, layer, columns) for layer in self.graph.layers]
         shown += [self._behind(layer, columns) for layer in self.graph.layers]
         largest = max(
             (value for values in shown for value in values if value is not None), default=0.0
         )
-        return nice_ceiling(largest, self.graph.base)
+        both = len(self.graph.layers) > 1
+        return scale_of(largest, rows_above(rows) if both else rows, self.graph.base)
 
     def _spread(self, values: Sequence[Value], layer: Layer, columns: int) -> list[Value]:
         weights = () if layer.peaks else layer.weights
@@ -370,12 +387,12 @@ class GraphPanel(Lines):
         if len(self.graph.layers) == 1:
             found = self._area(self.graph.layers[0], PlotArea(inner, rows, top, self.symbols))
         else:
-            upper = (rows + 1) // 2
+            each = rows_above(rows)
             first, second = self.graph.layers[:2]
-            found = self._area(first, PlotArea(inner, upper, top, self.symbols))
-            found += self._area(
-                second, PlotArea(inner, rows - upper, top, self.symbols, hanging=True)
-            )
+            found = self._area(first, PlotArea(inner, each, top, self.symbols))
+            line = "-" if self.symbols == "ascii" else "─"
+            found += [((line * inner, FAINT),)] * (rows % 2)
+            found += self._area(second, PlotArea(inner, each, top, self.symbols, hanging=True))
         axis = self.graph.axis
         if axis.cursor_s is None:
             return found
@@ -426,12 +443,6 @@ def meter(fraction: float, width: int, symbols: Symbols) -> list[Run]:
     full, rest = ("#", ".") if symbols == "ascii" else ("━", "━")
     done = max(0, min(width, round(fraction * width)))
     return [(full * done, "accent"), (rest * (width - done), FAINT)]
-
-
-def brief_label(label: str) -> str:
-    """Return the label of a rate of bytes in fewer cells: ``1.5G`` for ``1.5 GiB/s``."""
-    number, _, unit = label.partition(" ")
-    return number + unit[0] if unit.endswith("iB/s") else label
 
 
 SHORT = {"Bandwidth": "BW", "Latency": "lat"}
