@@ -116,6 +116,21 @@ def test_blocks_that_resemble_each_other_are_a_note(
     assert [each.severity for each in result] == severity
 
 
+WRITTEN = {"step": 0, "files": 1, "size_bytes": 65536, "never_written_bytes": 0}
+
+
+@pytest.mark.parametrize(
+    ("zeros", "written", "severity"),
+    [(16, [], "error"), (15, [], "warning"), (16, [WRITTEN], "warning")],
+)
+def test_only_zeros_where_nothing_shows_that_they_were_written_are_an_error(
+    zeros: int, written: list[object], severity: str
+) -> None:
+    row = {"step": 0, "kind": "read", "blocks": 16, "zero": zeros}
+    (finding,) = found("content", evidence(facts={"content": [row], "written": written}))
+    assert finding.severity == severity
+
+
 def test_zeros_of_holes_are_reported_as_holes_alone() -> None:
     facts = {
         "content": [{"step": 0, "kind": "read", "blocks": 16, "zero": 16}],

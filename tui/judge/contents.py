@@ -61,7 +61,9 @@ DATA, OTHERS, LEAST_BLOCKS = 0.8, 0.5, 4
         f" file extents show that they were written), {units.share(OTHERS)} of the others differ,"
         f" and gzip leaves at least {units.share(DATA)} of each; a note if fewer than"
         f" {units.share(OTHERS)} of the 16-byte pieces in 1 MiB of contiguous data, or in all"
-        " sampled blocks, are distinct; reducible-data covers what the job declares reducible"
+        " sampled blocks, are distinct; reducible-data covers what the job declares reducible; an"
+        " error if all sampled blocks that are read are zeros, and no file extents show that they"
+        " were written (a device, NFS)"
     ),
     advice=(
         "Lay the files out with the load generator's random data (prepare: layout), or write"
@@ -94,8 +96,9 @@ def content(at: StepEvidence) -> Iterator[CheckResult]:
             host: why for host, row in rows_of_kind if (why := _reduced(at, host, row)) is not None
         }
         similar = {host: why for host, row in rows_of_kind if (why := _similar(row)) is not None}
+        empty = kind == "read" and any(_never_seen(at, host, row) for host, row in rows_of_kind)
         cases: list[tuple[Severity, str, dict[str, Clause]]] = [
-            ("warning", "reducible", reduced),
+            ("error" if empty else "warning", "reducible", reduced),
             ("info", "similar", {} if reduced else similar),
         ]
         for severity, code, hosts in cases:
@@ -117,6 +120,14 @@ def _reduced(at: StepEvidence, host: str, row: Content) -> Clause | None:
     if row.packed is not None and row.packed < DATA:
         return clause("gzip", left=row.packed)
     return None
+
+
+def _never_seen(at: StepEvidence, host: str, row: Content) -> bool:
+    """Return whether all sampled blocks are zeros, and no file extents show that any was written:
+    storage may answer such reads without its media.
+    """
+    facts = next((each.facts for each in at.run.hosts if each.name == host), {})
+    return row.zero == row.blocks and not rows(facts, Written)
 
 
 def _similar(row: Content) -> Clause | None:

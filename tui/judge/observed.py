@@ -7,7 +7,9 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from tui.judge.between import between_samples
 from tui.judge.check import (
     CheckResult,
     Moot,
@@ -30,7 +32,7 @@ from tui.judge.cpus import (
 )
 from tui.judge.links import LINK, LINKS, link_speeds
 from tui.judge.machines import IN_MEMORY
-from tui.judge.pace import clock_of
+from tui.judge.pace import clock_of, is_on_time
 from tui.metrics import units
 from tui.metrics.telemetry import parse_column
 from tui.model.criteria import default
@@ -38,7 +40,7 @@ from tui.model.host_tables import BlockLayer, Mount, Nic, rows
 from tui.model.operands import Clause, Operands, clause
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tui.model.host_record import HostRecord
     from tui.model.step_record import HostTelemetryRecord, Scalar, TaskRecord
@@ -65,12 +67,14 @@ NOISE_CPU, NOISE_DISK, NOISE_NIC = default("background-load.cpu"), 20.0, 0.05
     "storage-traffic",
     "Bytes came from storage",
     rule=(
-        f"the hosts moved at least {units.share(CONSERVED)} of the bytes that the load counts"
-        f" (one second at each end ignored), by the bytes of NFS mounts; otherwise, where the"
-        " target's block devices are known, by the bytes that the kernel counts for the load's"
-        " processes, or of these devices (for buffered writes, which the processes only put into"
-        " memory, the devices come first); error below"
-        f" {units.share(HALF)}, except for buffered writes, which the client may write back later"
+        f"the hosts moved at least {units.share(CONSERVED)} of the bytes that the load counts, both"
+        " between the same two telemetry samples (less what the seconds in which these fall leave"
+        " open) and in the whole time (one second at each end ignored), by the bytes of NFS"
+        " mounts; otherwise, where the target's block devices are known, by the bytes that the"
+        " kernel counts for the load's processes, or of these devices (for buffered writes, which"
+        " the processes only put into memory, the devices come first); error below"
+        f" {units.share(HALF)}, except for buffered writes, which the client may write back later,"
+        " and if the bytes agree between samples but not per second, and tool-clock says why"
     ),
     advice=(
         "The rest came from a cache or from blocks that were never written: lay out all"
@@ -86,18 +90,35 @@ def conservation(at: StepEvidence) -> Iterator[CheckResult]:
     if at.step.jobs and not any(job.stores for job in at.step.jobs):
         raise UnknownError(Moot.DATA)
     found = {
-        (host.host, name): (ratio, counter)
-        for host in clients_of(at)
-        for name, ratio, counter in _ratios(at, host)
+        (host.host, each.direction): each for host in clients_of(at) for each in _ratios(at, host)
     }
     if not found:
         raise UnknownError("byte-counters")
-    ratios = {place: ratio for place, (ratio, _) in found.items()}
-    for each in fell_short(at, ratios, "storage-traffic.moved"):
+    ratios = {place: each.share for place, each in found.items()}
+    open_ends = {place: each.uncertain for place, each in found.items()}
+    for each in fell_short(at, ratios, "storage-traffic.moved", open_ends):
         kind = "read" if each.direction == "read" else "written"
-        _, counter = found[each.worst, each.direction]
+        counter = found[each.worst, each.direction].counter
         later = _is_later(at, each.direction)
-        yield each.result(f"{kind}-{counter}", "warning" if later else "error")
+        result = each.result(f"{kind}-{counter}", "warning" if later else "error")
+        if not is_on_time(at, each.worst):
+            # bytes that agree between samples, but not per second, prove it
+            proven = found[each.worst, each.direction].agrees
+            severity = "error" if proven else result.severity
+            result = replace(result, severity=severity, code=f"clock-{counter}")
+        yield result
+
+
+class MovedShare(Struct, frozen=True):
+    """Share of a host's bytes in a direction that a counter beneath the load counted, and how much
+    of it is uncertain. `agrees`: between two samples, it counted the same bytes.
+    """
+
+    direction: str
+    share: float
+    counter: CounterName
+    uncertain: float
+    agrees: bool = False
 
 
 class Shortfall(Struct, frozen=True):
@@ -121,24 +142,28 @@ class Shortfall(Struct, frozen=True):
 
 
 def fell_short(
-    at: StepEvidence, shares: Mapping[tuple[str, str], float], threshold: str
+    at: StepEvidence,
+    shares: Mapping[tuple[str, str], float],
+    threshold: str,
+    uncertain: Mapping[tuple[str, str], float] | None = None,
 ) -> Iterator[Shortfall]:
-    """Yield directions in which hosts' shares are below a threshold, allowing one second at each
-    end.
+    """Yield directions in which hosts' shares are below a threshold, less what is uncertain: by
+    default one second at each end.
     """
     wanted = at.limit(threshold)
     for name in dict.fromkeys(name for _, name in shares):
         low = {
             host: share
             for (host, of), share in shares.items()
-            if of == name and share < wanted - _edge(at, host, name)
+            if of == name
+            and share < wanted - (uncertain[host, of] if uncertain else edge(at, host, name))
         }
         if low:
             worst = min(low, key=lambda host: low[host])
             yield Shortfall(name, worst, low[worst], wanted, tuple(low))
 
 
-def _edge(at: StepEvidence, host: str, name: str) -> float:
+def edge(at: StepEvidence, host: str, name: str) -> float:
     """Return the share of a host's bytes that may be missing: one mean second, or the last one if
     it carried more, because counters of processes that have ended cannot be read.
     """
@@ -154,11 +179,9 @@ def _is_later(at: StepEvidence, direction: str) -> bool:
     return direction != "read" and not all(job.direct for job in at.step.jobs)
 
 
-def _ratios(
-    at: StepEvidence, host: HostTelemetryRecord
-) -> Iterator[tuple[str, float, CounterName]]:
-    """Yield, by direction, the share of the load's bytes that moved beneath it, and what counted
-    them.
+def _ratios(at: StepEvidence, host: HostTelemetryRecord) -> Iterator[MovedShare]:
+    """Yield, by direction, the share of the load's bytes that moved beneath it: of the whole time
+    or, if that is further below the limit, between two samples.
 
     Raises UnknownError for a short measurement.
     """
@@ -170,13 +193,23 @@ def _ratios(
             continue  # it did not run to the end
         counted = result.bw_bytes_per_s if result is not None else None
         columns = (f"gen.{own}", disk, f"nfs.{server}")
-        moved = _moved(host, columns, later=_is_later(at, name))
+        later = _is_later(at, name)
+        moved = _moved(host, columns, later=later)
         if counted and moved is not None:
             # both by the same clock, and of the same real time
-            share = _share_of_time(at, host, name)
+            time = _share_of_time(at, host, name)
             bytes_per_s, counter = moved
-            ratio = bytes_per_s * (clock_of(at, host.host) or 1.0) / (counted * share)
-            yield name, ratio, counter
+            ratio = bytes_per_s * (clock_of(at, host.host) or 1.0) / (counted * time)
+            whole = MovedShare(name, ratio, counter, edge(at, host.host, name))
+            values = _values(host, columns, counter) if time == 1.0 and not later else []
+            inside = between_samples(at, host, name, values)
+            if inside is None:
+                yield whole
+            else:
+                part = MovedShare(name, inside[0], counter, inside[1])
+                agrees = part.share >= at.limit("storage-traffic.moved") - part.uncertain
+                lower = min(whole, part, key=lambda each: each.share + each.uncertain)
+                yield replace(lower, agrees=agrees)
 
 
 def _share_of_time(at: StepEvidence, host: HostTelemetryRecord, name: str) -> float:
@@ -215,6 +248,20 @@ def _moved(
     if own_bytes is not None:
         return own_bytes, "processes"
     return (sum(below), "devices") if below else None
+
+
+def _values(
+    host: HostTelemetryRecord, columns: tuple[str, str, str], counter: CounterName
+) -> Sequence[float | None]:
+    """Return bytes per second beneath the load at each sample; empty if not all are counted."""
+    own, disk, server = columns
+    if counter == "mounts":
+        return host.values_of(server)
+    if counter == "processes":
+        return host.values_of(own) if _all_counted(host) else []
+    tops = [f"dev.{name}.{disk}" for name, place in host.devices.items() if place == "top"]
+    rows = zip(*(host.values_of(name) for name in tops if host.column(name)), strict=True)
+    return [None if None in row else sum(each or 0.0 for each in row) for row in rows]
 
 
 def _all_counted(host: HostTelemetryRecord) -> bool:

@@ -58,6 +58,12 @@ def tool_clock(at: StepEvidence) -> Iterator[CheckResult]:
             yield CheckResult("error", "factor", round(rate, 4), 1.0, {"hosts": host}, operands)
 
 
+def is_on_time(at: StepEvidence, host: str) -> bool:
+    """Return whether nothing shows that a host's load generator has a wrong clock."""
+    late = any(name == host for name, _, _ in _ran_longer(at))
+    return not late and clock_of(at, host) in (None, 1.0)
+
+
 def _ran_longer(at: StepEvidence) -> Iterator[tuple[str, float, float]]:
     """Yield hosts with more seconds of I/O than their load measured, and both times.
 

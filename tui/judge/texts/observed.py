@@ -60,6 +60,12 @@ OBSERVED: dict[str, dict[str, Text]] = {
             f"written-{counter}": f"{moved} did not reach storage in that time"
             for counter, moved in BY_COUNTER.items()
         },
+        **{
+            f"clock-{counter}": (
+                f"{moved.rpartition(';')[0]} per second: its bytes and its clock disagree"
+            )
+            for counter, moved in BY_COUNTER.items()
+        },
     },
     "object-traffic": {
         "carried": "{direction}: the links of {host} carried {share:share} of the bytes counted"

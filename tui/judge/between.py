@@ -1,0 +1,61 @@
+"""Bytes of a load and of the kernel's counters between the same samples of telemetry."""
+
+from __future__ import annotations
+
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING
+
+from tui.judge.chance import chance_of
+from tui.judge.pace import clock_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tui.judge.check import StepEvidence
+    from tui.model.step_record import HostTelemetryRecord
+
+LEAST_SAMPLES, TOUCHING_S = 3, 0.05  # inside the load; gap between two that follow each other
+
+
+def between_samples(
+    at: StepEvidence, host: HostTelemetryRecord, name: str, values: Sequence[float | None]
+) -> tuple[float, float] | None:
+    """Return the share of a host's bytes that `values` (bytes per second of its telemetry) count
+    between the same samples, and what is uncertain of it; None if they do not overlap the load.
+
+    The load's bytes are known by the second. A sample inside a second splits these at a rate that
+    the seconds around it bound; I/Os in flight count on one side only.
+    """
+    series = at.record.series
+    columns = series.columns if series is not None else []
+    loads = [each for each in columns if (each.host, each.direction) == (host.host, name)]
+    if series is None or len(loads) != 1 or clock_of(at, host.host) not in (None, 1.0):
+        return None
+    rates = loads[0].bw_bytes_per_s
+    known = [rate for rate in rates if rate is not None]
+    if len(known) < len(rates):
+        return None
+    before = [0.0, *accumulate(known)]
+
+    def until(second: float) -> float:
+        whole = min(int(second), len(known) - 1)
+        return before[whole] + (second - whole) * known[whole]
+
+    start_s, step_s = series.start_s, series.step_s
+    spans = [
+        ((end_s - length_s - start_s) / step_s, (end_s - start_s) / step_s, value)
+        for end_s, length_s, value in zip(host.t_s, host.interval_s, values, strict=False)
+        if value is not None
+    ]
+    spans = [span for span in spans if span[0] >= 0 and span[1] <= len(known)]
+    own = sum(until(end) - until(begin) for begin, end, _ in spans)
+    if len(spans) < LEAST_SAMPLES or not own:
+        return None
+    ends = [spans[0][0], spans[-1][1]]
+    for (_, end, _), (begin, _, _) in pairwise(spans):
+        ends += [end, begin] if begin - end > TOUCHING_S / step_s else []
+    unsure = chance_of(at.step.jobs).flying_bytes / step_s
+    for end in ends:
+        near = known[max(0, int(end) - 1) : int(end) + 2]
+        unsure += (max(near) - min(near)) / 2  # half a second from a whole one at most
+    return sum((end - begin) * value for begin, end, value in spans) / own, unsure / own
