@@ -74,7 +74,7 @@ def test_four_clients_of_mapr_start_60_s_apart_and_are_uneven(
     assert seen["concurrency"][0] == "warning" and "nfs-client-2 95.1 %" in seen["concurrency"][2]
     assert (
         seen["straggler"][0] == "warning"
-        and "nfs-client-2 62 %, nfs-client-3 77 %" in seen["straggler"][2]
+        and "nfs-client-2 at 62 %, nfs-client-3 at 77 %" in seen["straggler"][2]
     )
 
 

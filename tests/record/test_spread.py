@@ -54,8 +54,8 @@ def test_the_best_names_those_that_are_equal_to_it() -> None:
     assert best is cells[3] and equal == [cells[2], cells[4]]
     (said,) = [text for text in table_notes([table(cells)]) if "within noise" in text]
     assert (
-        said == "within noise of the best, numjobs=8: numjobs=4, numjobs=16 (by 5 %, assumed"
-        " because each was measured once)"
+        said == "within noise of the best, numjobs=8: numjobs=4, numjobs=16; each measured"
+        " once, so 5 % counts as noise"
     )
 
 

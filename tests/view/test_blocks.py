@@ -50,7 +50,7 @@ def test_points_of_one_size_are_ranked_as_ever() -> None:
     ]
     assert block_texts(cells) == []
     assert table_notes(tables_of(cells)) == [
-        "within noise of the best, depth=4: depth=8 (by 5 %, assumed because each was measured once)"
+        "within noise of the best, depth=4: depth=8; each measured once, so 5 % counts as noise"
     ]
 
 

@@ -24,6 +24,7 @@ from tui.text.line import (
     fit,
     plain_lines,
     width_of,
+    width_of_runs,
 )
 from tui.view.host_links import LinkSpeeds, is_alike, link_load, link_title
 
@@ -188,10 +189,13 @@ def fullest_texts(step: StepRecord, speeds: LinkSpeeds = NO_SPEEDS) -> Iterator[
 
 
 def client_limit(
-    step: StepRecord, thresholds: Mapping[str, float], speeds: LinkSpeeds = NO_SPEEDS
+    step: StepRecord,
+    thresholds: Mapping[str, float],
+    speeds: LinkSpeeds = NO_SPEEDS,
+    width: int = 80,
 ) -> list[Run]:
-    """Return whether a resource of the clients limits the load, and the busiest client of each;
-    empty without their telemetry.
+    """Return whether a resource of the clients limits the load, and the busiest client of each
+    resource, as many as `width` cells hold; empty without their telemetry.
 
     `thresholds` are those that the profile changed.
     """
@@ -206,11 +210,13 @@ def client_limit(
     if full:
         return [("! ", WARN), (f"saturated on at least one client: {', '.join(full)}", WARN)]
     known: list[Run] = (
-        []
-        if bottleneck is None
-        else [("✓ ", GOOD), ("no client limit found", GOOD), (": ", TEXT)]
+        [] if bottleneck is None else [("✓ ", GOOD), ("no client limit found", GOOD), (": ", TEXT)]
     )
-    return [*known, (f"busiest {', '.join(each.text for each in busiest)}", TEXT)]
+    texts = [each.text for each in busiest]
+    room = width - width_of_runs(known)
+    named = (f"busiest {', '.join(texts[:count])}" for count in range(len(texts), 1, -1))
+    text = next((each for each in named if width_of(each) <= room), f"busiest {texts[0]}")
+    return [*known, (text, TEXT)]
 
 
 def _groups(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from tui.text.table import Column
 WIDTH, LEAST_WIDTH = 31, 11  # odd: 0 is in the middle
 HALF = WIDTH // 2
 FEW = 3  # rows; of fewer, all fit the scale
-NARROW = 6  # cells of a half
+SIGN_AND_UNIT = 3  # cells beside the digits of an edge
 # half a scale; longer intervals end in an arrow
 REACHES = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 
@@ -33,7 +33,8 @@ def interval_bars(
     longest = ends[-1 if len(ends) < FEW else -2]
     half = min(width, WIDTH) // 2 if width % 2 else min(width - 1, WIDTH) // 2
     reach = next((each for each in REACHES if longest <= each), REACHES[-1])
-    edge = f"{reach * 100:.0f}{' %' if half > NARROW else '%'}"
+    percent = f"{reach * 100:.0f}"
+    edge = f"{percent}{' %' if half > len(percent) + SIGN_AND_UNIT else '%'}"
     title = f"{f'-{edge}':<{half}}0{f'+{edge}':>{half}}"
     return [
         Column(

@@ -532,7 +532,7 @@ def _equals(table: MatrixTable) -> str:
     named = ", ".join(cell.name for cell in equal[:EQUALS_TOLD])
     more = f" and {len(equal) - EQUALS_TOLD} more" if len(equal) > EQUALS_TOLD else ""
     by = text_of("sweep", noise_of([best, *equal]), {"apart": APART})
-    return f"within noise of the best, {best.name}: {named}{more} (by {by})"
+    return f"within noise of the best, {best.name}: {named}{more}; {by}"
 
 
 def legend(tables: Sequence[MatrixTable]) -> str:

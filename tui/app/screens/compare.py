@@ -86,20 +86,10 @@ class CompareScreen(StepScreen):
             each.search is not None for each, _ in self.shown.found
         )
 
-    @property
-    def verdict(self) -> str:
-        """The result of a single comparison as a suffix of the title; empty for several."""
-        if self.shown is None or len(self.shown.found) != 1:
-            return ""
-        word = self.shown.found[0][0].word
-        return f" (B is {word})" if word in ("better", "worse") else f" ({word})"
-
     def paint(self) -> None:
         """Show the comparison, and the keys that apply to it."""
         self.pane.show(self.lines)
-        self.pane.border_title = (
-            f"Compare: latencies{self.verdict}" if self.latencies else "Compare"
-        )
+        self.pane.border_title = "Compare: latencies" if self.latencies else "Compare"
         if self.shown is not None:
             single = all(
                 len(each.points) <= 1 or each.search is not None for each, _ in self.shown.found

@@ -23,7 +23,7 @@ from tui.text.line import (
 )
 
 WHAT_NOW = (  # the first one is what a new user does
-    ("Enter", "benchmark this machine: ticks it and lists the presets"),
+    ("Enter", "benchmark this machine: ticks it and lists the profiles"),
     ("J", "describe a job: pattern, block size, jobs, queue depth, target"),
     ("n", "add a host over SSH; the inventory and ~/.ssh/config list none"),
     ("?", "show all keys"),
@@ -31,11 +31,11 @@ WHAT_NOW = (  # the first one is what a new user does
 WITH_HOSTS = (
     ("Space", "tick the host or group under the cursor; a ticks all of them"),
     ("J", "then describe a job: pattern, block size, jobs, queue depth, target"),
-    ("Enter", "or choose one of the presets, such as demo/quick"),
+    ("Enter", "or choose one of the profiles, such as demo/quick"),
 )
 THE_WAY = (
     ("1", "Hosts", "choose the machines that generate load"),
-    ("2", "Profiles", "choose a test plan"),
+    ("2", "Profiles", "choose what to run: a preset or a profile of your own"),
     ("3", "Review", "see its commands, files, bytes and time; Enter starts it"),
     ("4", "Live", "watch rates, latencies and slow hosts"),
     ("5", "Result", "figures, verdict and bottleneck"),

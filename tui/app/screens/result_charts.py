@@ -98,7 +98,7 @@ def telemetry_lines(page: Page, width: int, height: int) -> list[Line]:
     table = load_table(step, "clients", thresholds, width, speeds)
     if not table:
         return []
-    mark, *said = client_limit(step, thresholds, speeds) or [("", "")]
+    mark, *said = client_limit(step, thresholds, speeds, width) or [("", "")]
     lines = labelled([mark], said, width) if said else [Line.of(mark)] if mark[0] else []
     pairs = width >= LEAST_PAIR
     size = ((width - GUTTER) // 2, height) if pairs else (width, LEAST_HEIGHT)

@@ -18,7 +18,7 @@ from tui.text.line import (
     Line,
     Run,
     beside,
-    indented,
+    folded,
     labelled,
     packed,
     rule,
@@ -110,7 +110,7 @@ def job_file_lines(page: Page, width: int) -> list[Line]:
         return []
     lines = [rule("Job file", job.host, width)]
     for line in job.text.rstrip().splitlines():
-        lines += indented(job_line(printable(line)).runs, width, 0)
+        lines += folded(job_line(printable(line)), width)
     return lines
 
 

@@ -140,8 +140,7 @@ def title_line(page: Page, width: int) -> Line:
     On tabs other than the summary, headline and verdict replace title and time.
     """
     record = page.record
-    brief = page.tab != "summary" and width < NARROW
-    left: list[Run] = [badge_of(record, brief=brief), (" ", TEXT), (record.profile.tag, "title")]
+    left: list[Run] = [badge_of(record), (" ", TEXT), (record.profile.tag, "title")]
     if page.tab != "summary":
         found = page.record.headline
         mark, key = judgement(record)[0]
@@ -149,9 +148,10 @@ def title_line(page: Page, width: int) -> Line:
         figure = told_headline(record) if has_figure else "no headline"
         verdict = VERDICTS.get(record.verdict or "", record.state)
         verdict = f"{NOT_SEALED} {verdict}" if record.judged_since else verdict
-        return Line.of(
-            *spread(left, [(figure, VALUE), ("  ", TEXT), (f"{mark}{verdict}", key)], width)
-        )
+        right: list[Run] = [(figure, VALUE), ("  ", TEXT), (f"{mark}{verdict}", key)]
+        if width_of_runs([*left, *right]) >= width:
+            left[0] = badge_of(record, brief=True)
+        return Line.of(*spread(left, right, width))
     when = (record.created_utc or "start unknown").replace("T", " ")[:19]
     room = width - Line(tuple(left)).width - len(when) - 7
     title = title_text(record.profile.title, record.profile.changed, record.target)
@@ -163,7 +163,7 @@ def title_line(page: Page, width: int) -> Line:
     )
 
 
-def badge_of(record: RunRecord, *, brief: bool) -> Run:
+def badge_of(record: RunRecord, *, brief: bool = False) -> Run:
     """Return the state of a run, or that the load of a complete run ended early; unless `brief`,
     after how long.
     """
@@ -263,7 +263,7 @@ def objection_counts(page: Page, width: int) -> list[Line]:
         return []
     keys: list[Run] = [("d", "accent"), (" defend", LABEL)]
     title: Run = (fit("Objections", ASIDE), "title")
-    runs = standing_runs(page.answers, width - ASIDE - width_of_runs(keys) - 1)
+    runs = standing_runs(page.answers, width - ASIDE - width_of_runs(keys) - 3)
     return [Line.of(*spread([title, *runs], keys, width))]
 
 

@@ -98,8 +98,11 @@ def figure_tiles(page: Page) -> list[FigureTile]:
     named = found.direction if found is not None and found.direction in dirs else ""
     subject = {named: dirs[named]} if named else dict(dirs)
     shown = shown_percentiles(page.record.search, found)
-    tiles = [*rate_tiles(step, subject, named), *latency_tiles(subject, kind, shown)]
-    tiles += host_tile(page)
+    search = page.record.search
+    between = search is not None and search.kind == "capacity"  # the headline, not the point shown
+    rates = rate_tiles(step, subject, named)
+    tiles = [*(rates[:1] if between else rates), *latency_tiles(subject, kind, shown)]
+    tiles += [] if between else host_tile(page)
     if found is None or page.shown_job is not None:
         return tiles
     own = headline_tile(page, found)

@@ -33,8 +33,8 @@ def _deviation(what: str) -> Text:
 
 def each_within_noise(profile: str, by: str, best: Sequence[tuple[str, int]]) -> str:
     """Return the best points of each block size, and how many are as good."""
-    each = names_of([f"{name} ({count} equally good)" for name, count in best])
-    return f"{profile}: best point of each block size is within noise: {each} (by {by})"
+    each = names_of([f"{name} ({count} as good)" for name, count in best])
+    return f"{profile}: best points that are within noise of others: {each}; {by}"
 
 
 CHANGE = (
@@ -43,8 +43,8 @@ CHANGE = (
 )
 FIRST = "the first {seconds} s are {off:share} %s the rest, and ramp_time is 0"
 KNOWN_BY = {
-    "assumed": "{apart:share}, assumed because each was measured once",
-    "repetitions": "the spread of repetitions",
+    "assumed": "each measured once, so {apart:share} counts as noise",
+    "repetitions": "noise is the spread of repetitions",
 }
 STEADINESS: dict[str, dict[str, Text]] = {
     "steady-state": {
@@ -64,7 +64,7 @@ STEADINESS: dict[str, dict[str, Text]] = {
     },
     "sweep": {
         "short": ("{profile}: ended early, excluded from best point and knee: {points:bracket}"),
-        "within-noise": ("{profile}: {best} is best, but within noise of {equal:names} (by {by})"),
+        "within-noise": ("{profile}: {best} is best, but within noise of {equal:names}; {by}"),
         "each-within-noise": each_within_noise,
         **KNOWN_BY,
     },

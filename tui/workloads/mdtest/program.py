@@ -96,8 +96,8 @@ def _shift_text(ranks: int, nodes: int, per_node: int, dealt: bool) -> str:
 def _own_client(shift: str, phases: Sequence[str], stride: int | None = None) -> str:
     what = "ranks shift" if stride is None else f"-N {stride} shifts"
     return (
-        f"{what} by {shift}; in {', '.join(phases)}, clients access files that they created"
-        " themselves, which their caches may serve"
+        f"in {', '.join(phases)}, clients access files that they created themselves; their caches"
+        f" may serve them ({what} by {shift})"
     )
 
 
