@@ -279,6 +279,24 @@ def test_what_it_costs_to_submit_past_the_page_cache_is_a_note(
     assert said("slat", evidence({"h1": hidden}, jobs=jobs)) == [("info", 0.9)]
 
 
+@pytest.mark.parametrize(
+    ("iops", "slat_ns", "expected"),
+    [
+        (4000.0, 990_000.0, [("warning", 0.99)]),
+        (4000.0, 500_000.0, []),
+        (4000.0, 8_000_000.0, []),  # submissions of a batch overlap
+    ],
+)
+def test_workers_that_always_submit_have_no_queue(
+    iops: float, slat_ns: float, expected: list[tuple[str, float]]
+) -> None:
+    jobs = [JobLoad("w", ("write",), queues=True, direct=True, workers=4, held=32)]
+    one = {"write": direction(iops, 8e6, slat=latency(slat_ns), clat=latency(7e6))}
+    assert said("depth", evidence({"h1": one}, jobs=jobs)) == expected
+    synchronous = [JobLoad("w", ("write",), direct=True, workers=4, held=4)]
+    assert said("depth", evidence({"h1": one}, jobs=synchronous)) == []
+
+
 def test_time_in_syncs_is_a_note_when_it_is_most_of_it() -> None:
     job = JobLoad("w", ("write",), workers=1, durable="fdatasync=1")
     dirs = {"write": direction(100.0, 20_000.0), "sync": direction(100.0, 8_000_000.0)}

@@ -41,6 +41,7 @@ RATE_REACHED = default("offered-rate.reached")
 LEAST_S = 5.0  # in shorter loads start and end of the workers dominate
 LONG_S, ENOUGH_S = default("runtime.note_s"), default("runtime.warning_s")
 SYNC_SHARE = 0.5  # of the time of all workers
+SUBMITTING = 0.9  # of the workers' time: at most one I/O of each at a time is left for the device
 
 
 @step_check(
@@ -195,12 +196,20 @@ def _whole(result: DirectionRecord) -> LatencyRecord | None:
 @step_check(
     "depth",
     "Queue depth",
-    rule="the engine keeps the requested queue depth",
+    rule=(
+        "the engine keeps the requested queue depth: it is asynchronous, and with direct I/O or an"
+        f" engine without files its workers spend less than {units.share(SUBMITTING)} of their"
+        " time in submission"
+    ),
     advice=(
         "Use an asynchronous engine (libaio, io_uring) with direct=1, or more jobs, each with"
-        " one I/O in flight."
+        " one I/O in flight. Time in submission: check that the files were opened with O_DIRECT"
+        " and were allocated before, and the CPU use of the workers."
     ),
-    source="engine list of the load generator: the engine is synchronous",
+    source=(
+        "engine list of the load generator: the engine is synchronous; IOPS x slat, divided by"
+        " workers"
+    ),
 )
 def depth(at: StepEvidence) -> Iterator[CheckResult]:
     """A synchronous engine keeps one I/O of each job in flight, whatever depth is stated.
@@ -212,6 +221,39 @@ def depth(at: StepEvidence) -> Iterator[CheckResult]:
     code = "swept" if swept else "in-vain"
     for operands in unique(job.in_vain for job in at.step.jobs if job.in_vain):
         yield CheckResult("warning", code, 1, operands={"quote": operands, "axes": list(swept)})
+    yield from _submitting(at)
+
+
+def _submitting(at: StepEvidence) -> Iterator[CheckResult]:
+    """Yield hosts whose asynchronous workers spend nearly all their time in submission, which
+    blocks or keeps their CPU busy, so that their queues are never full.
+
+    More than all of it: submissions overlap, as those of a batch do.
+    """
+    jobs = at.step.jobs
+    queued = all(job.queues and job.stores and job.held > job.workers for job in jobs)
+    past_cache = all(job.direct or job.fileless for job in jobs)
+    if not queued or not past_cache or len({job.wave for job in jobs}) > 1:
+        return
+    workers, shares = sum(job.workers for job in jobs), {}
+    for host, dirs in at.record.results.per_host.items():
+        names = [name for name in dirs if direction(name).in_total]
+        parts = [dirs[BOTH]] if BOTH in dirs else [dirs[name] for name in names]
+        waits = [(part.iops or 0.0) * _submission_ns(part) / 1e9 for part in parts]
+        share = sum(waits) / workers
+        if SUBMITTING <= share <= 1 + OCCUPIED_AT_ALL:
+            shares[host] = share
+    if shares:
+        worst = max(shares, key=lambda host: shares[host])
+        operands: Operands = {"share": shares[worst], "host": worst}
+        scope: dict[str, Scalar] = {"hosts": " ".join(shares)}
+        yield CheckResult(
+            "warning", "submitting", round(shares[worst], 4), SUBMITTING, scope, operands
+        )
+
+
+def _submission_ns(result: DirectionRecord) -> float:
+    return (result.slat.mean_ns or 0.0) if result.slat is not None else 0.0
 
 
 @step_check(

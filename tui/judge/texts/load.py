@@ -29,6 +29,9 @@ LOAD: dict[str, dict[str, Text]] = {
         "in-vain": "{quote}",
         "by-generator": of_generator,
         "swept": "{quote}; points that differ only in {axes:all} are the same load",
+        "submitting": (
+            "{host}: workers spend {share:share} of their time in submission: the queue is not full"
+        ),
     },
     "offered-rate": {
         "iops": "{of:job}: achieved {reached:iops} of {offered:iops} IOPS offered ({share:share})",
