@@ -48,6 +48,37 @@ def test_checks_of_the_page_cache_do_not_apply_to_loads_that_do_not_use_it(
     assert reason.value.code == why
 
 
+LOG = JobLoad("log", ("write",), durable="fdatasync=1", range_bytes=GIB, ranges=1)
+PAGES = JobLoad("data", ("read", "write"), direct=True, range_bytes=GIB, ranges=64)
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        (PAGES, None),  # neither job is served from the page cache
+        (JobLoad("scan", ("read",), range_bytes=GIB, ranges=2), [2 / 16]),
+        (JobLoad("scan", ("read",), range_bytes=GIB, ranges=64), []),
+    ],
+)
+def test_files_of_jobs_that_the_page_cache_cannot_serve_do_not_count(
+    other: JobLoad, expected: list[float] | None
+) -> None:
+    task = {"files": [FileSpec("/d/log", GIB), FileSpec("/d/data", GIB)]}
+    at = evidence(jobs=[LOG, other], facts={"mem_bytes": 16 * GIB}, task=task)
+    if expected is None:
+        with pytest.raises(UnknownError):
+            found("working-set", at)
+        return
+    told = found("working-set", at)
+    assert [each.measured for each in told] == expected
+    assert all(each.operands["jobs"] == ["scan"] for each in told)
+
+
+def test_writes_that_are_not_flushed_are_those_of_a_job() -> None:
+    (told,) = found("no-flush", evidence(jobs=[LOG, PAGES]))
+    assert told.operands["jobs"] == ["data"]
+
+
 def test_a_memory_limit_is_not_compared_with_files_of_unknown_size() -> None:
     facts = {"mem_bytes": 16 * GIB, "cgroup_version": "v2", "cgroup_mem_bytes": GIB}
     with pytest.raises(UnknownError):

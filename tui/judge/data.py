@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tui.model.host_record import HostRecord
+    from tui.model.plan import JobLoad
     from tui.model.step_record import Scalar
 
 
@@ -164,9 +165,9 @@ def written(at: StepEvidence) -> Iterator[CheckResult]:
     "Working set and memory",
     rule=(
         "without direct I/O, a host's files (for skewed I/O: the blocks that get"
-        f" {units.share(HOT)} of the I/Os) are at least {OF_MEMORY:g} x its memory; a note"
-        " where the file"
-        " system may cache direct I/O"
+        f" {units.share(HOT)} of the I/Os) are at least {OF_MEMORY:g} x its memory; files of jobs"
+        " with direct I/O, or that only write and sync each write, do not count; a note where the"
+        " file system may cache direct I/O"
     ),
     advice=(
         "Use direct=1, or make the files larger than the memory of the clients (and of the"
@@ -184,13 +185,15 @@ def working_set(at: StepEvidence) -> Iterator[CheckResult]:
     storing = [job for job in at.step.jobs if job.stores]
     if not storing:
         raise UnknownError(Moot.DATA)
-    buffered = any(not job.direct for job in storing)
+    served = [job for job in storing if _is_served(job)]
     cached = any(may_cache(name) for host in at.run.hosts for name in file_systems(host))
-    if not buffered and not cached:
+    if not served and not cached:
         raise UnknownError(Moot.DIRECT)
     memory = {host.name: memory_of(host) for host in at.run.hosts}
     sizes = {task.host: sum(spec.total_bytes for spec in task.files) for task in at.step.tasks}
-    skewed = skewed_sets(at)
+    own = served if 0 < len(served) < len(storing) and _bytes_of(served) else []
+    sizes |= {host: _bytes_of(own) for host in sizes if own}
+    skewed = {} if own else skewed_sets(at)
     sizes |= {
         host: round(each.hot_bytes)
         for host, each in skewed.items()
@@ -212,18 +215,31 @@ def working_set(at: StepEvidence) -> Iterator[CheckResult]:
         worst = min(small, key=lambda host: small[host])
         size, mem = known[worst]
         sizes_told: Operands = {"files_bytes": size, "memory_bytes": mem}
+        named: Operands = {"jobs": sorted({job.name for job in own})} if own else {}
+        code = "page-cache" if served else "may-cache"
         held = clause("files", **sizes_told)
         if worst in skewed:
             held = clause("hot", share=HOT, skew=skewed[worst].text, **sizes_told)
-        severity: Severity = "warning" if buffered else "info"
         yield CheckResult(
-            severity,
-            "page-cache" if buffered else "may-cache",
+            "warning" if served else "info",
+            "of-jobs" if own else code,
             round(small[worst], 4),
             at.limit("working-set.memory"),
             {"hosts": " ".join(small)},
-            {"held": held},
+            {"held": held} | named,
         )
+
+
+def _is_served(job: JobLoad) -> bool:
+    """Return whether the page cache may serve a job: it reads, or its writes may stay there."""
+    flushed = job.durable and job.synced_every <= 1 and "read" not in job.directions
+    return not job.direct and not flushed
+
+
+def _bytes_of(jobs: Sequence[JobLoad]) -> int:
+    """Return the bytes that jobs use on each host; 0 if unknown."""
+    sizes = [(job.range_bytes or 0) * job.ranges // max(job.sharing, 1) for job in jobs]
+    return sum(sizes) if all(sizes) else 0
 
 
 def skewed_sets(at: StepEvidence) -> dict[str, HotSet]:

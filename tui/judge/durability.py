@@ -17,7 +17,7 @@ from tui.judge.machines import file_systems
 from tui.judge.observed import clients, record_of
 from tui.metrics import units
 from tui.model.host_tables import BlockLayer, Mount, rows
-from tui.model.operands import Operands
+from tui.model.operands import Operands, unique
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -56,6 +56,8 @@ def durability(at: StepEvidence) -> Iterator[CheckResult]:
         flushed = next((job.flushed for job in loose if job.flushed), "")
         code = "at-end" if flushed else "never"
         operands: Operands = {"flushed": flushed} if flushed else {}
+        if len(loose) < len(writers_of(at)):
+            code, operands = f"{code}-of-jobs", operands | {"jobs": unique(j.name for j in loose)}
         yield CheckResult("info", code, "none", "fsync", operands=operands)
     rarest = max((job for job in writers_of(at) if job.synced_every > 1),
                  key=lambda job: job.synced_every, default=None)  # fmt: skip

@@ -143,8 +143,21 @@ def _sizes(at: StepEvidence, each: Counted) -> tuple[float, float] | None:
     spans = [_span_of(at, each, load, name) for load in loads for name in _names(load, each.name)]
     low, high = min(span[0] for span in spans), max(span[1] for span in spans)
     lost = (each.figures.short_ios or 0) + (each.figures.drop_ios or 0)
-    partial = lost or each.failed or not all(load.whole_blocks for load in loads)
+    partial = (
+        lost
+        or each.failed
+        or _was_killed(at, each.host)
+        or not all(load.whole_blocks for load in loads)
+    )
     return (0.0 if partial else low), high
+
+
+def _was_killed(at: StepEvidence, host: str) -> bool:
+    """Return whether a process of the load ended otherwise: its I/Os and bytes may be counted at
+    different times.
+    """
+    task = at.record.tasks.get(host)
+    return task is not None and (bool(task.exit_code) or task.final is False)
 
 
 def _size_is_known(load: JobLoad, each: Counted) -> bool:

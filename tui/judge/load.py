@@ -235,10 +235,11 @@ def _submitting(at: StepEvidence) -> Iterator[CheckResult]:
     past_cache = all(job.direct or job.fileless for job in jobs)
     if not queued or not past_cache or len({job.wave for job in jobs}) > 1:
         return
+    # others are reads that verify, after the writes
+    asked = {MIXED, BOTH}.union(*(job.directions for job in jobs))
     workers, shares = sum(job.workers for job in jobs), {}
     for host, dirs in at.record.results.per_host.items():
-        names = [name for name in dirs if direction(name).in_total]
-        parts = [dirs[BOTH]] if BOTH in dirs else [dirs[name] for name in names]
+        parts = [dirs[BOTH]] if BOTH in dirs else [dirs[name] for name in dirs if name in asked]
         waits = [(part.iops or 0.0) * _submission_ns(part) / 1e9 for part in parts]
         share = sum(waits) / workers
         if SUBMITTING <= share <= 1 + OCCUPIED_AT_ALL:
@@ -543,6 +544,8 @@ def sync_bound(at: StepEvidence) -> Iterator[CheckResult]:
     if share > SYNC_SHARE:
         code = "queue" if any(job.held > job.workers for job in jobs) else "workers"
         operands: Operands = {"share": share, "mean_ns": latency}
+        if len(jobs) < len(at.step.jobs):
+            code, operands = f"{code}-of-jobs", operands | {"jobs": unique(j.name for j in jobs)}
         scope: dict[str, Scalar] = {"direction": "sync"}
         yield CheckResult("info", code, round(share, 4), SYNC_SHARE, scope, operands)
 

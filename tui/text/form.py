@@ -49,6 +49,7 @@ UNITS: Mapping[str, Callable[[float], str]] = {
 
 LINES: Mapping[str, Callable[[Sequence[Any]], str]] = {
     "names": names_of,
+    "jobs": lambda names: f"{'job' if len(names) == 1 else 'jobs'} {names_of(names)}",
     "all": ", ".join,
     "and": " and ".join,
     "of": lambda at: where(*at),

@@ -76,6 +76,7 @@ DATA: dict[str, dict[str, Text]] = {
     },
     "working-set": {
         "page-cache": "no direct I/O: {held}: the page cache may serve the I/O",
+        "of-jobs": "no direct I/O by {jobs:jobs}: {held}: the page cache may serve the I/O",
         "may-cache": "{held}; the file system may cache direct I/O",
         "files": FILES,
         "hot": f"{{share:share}} of the I/Os ({{skew}}) go to {FILES}",

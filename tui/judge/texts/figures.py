@@ -26,7 +26,7 @@ def invalid(tool: str, quotes: Sequence[str], count: int) -> str:
     return f"{tool} calls its result invalid: {'; '.join(quotes)}{more}"
 
 
-SIZE = "{at:of}: {bytes:exact} bytes in {ios:exact} I/Os are {mean_bytes:size} per I/O, but the"
+SIZE = "{at:of}: {bytes:exact} bytes in {ios:exact} I/Os are {mean_bytes:.7g} per I/O, but the"
 SIZE = f"{SIZE} block size of the job is {{low_bytes:size}}"
 DEVIATION = "{at:of}: {kind}: standard deviation {deviation_ns:latency};"
 EXTREME = (

@@ -59,6 +59,13 @@ LOAD: dict[str, dict[str, Text]] = {
         "workers": (
             "syncs take {share:share} of the workers' time, mean latency {mean_ns:latency}"
         ),
+        "queue-of-jobs": (
+            "{jobs:jobs}: syncs hold {share:share} of the queue, mean latency {mean_ns:latency}"
+        ),
+        "workers-of-jobs": (
+            "{jobs:jobs}: syncs take {share:share} of the workers' time, mean latency"
+            " {mean_ns:latency}"
+        ),
     },
     "few-samples": {
         "few": "{direction}: {ios:exact} I/Os are too few for p{percentile:g} and above"
@@ -105,12 +112,17 @@ TIMES: dict[str, dict[str, Text]] = {
     },
     "no-flush": {
         "never": "no fsync inside the measured time",
+        "never-of-jobs": "{jobs:jobs}: no fsync inside the measured time",
         "between-syncs": (
             "{option}: a power cut can lose the last writes of each worker, up to {unsynced}"
         ),
         "at-end": (
             "no fsync during the load, only {flushed} at the end: the rate includes it, the"
             " latencies do not"
+        ),
+        "at-end-of-jobs": (
+            "{jobs:jobs}: no fsync during the load, only {flushed} at the end: the rate includes"
+            " it, the latencies do not"
         ),
     },
     "flush-no-op": {
