@@ -148,6 +148,8 @@ ARGUMENTS = " ".join(PLANNED[1:])
         ({"words": f"fio {ARGUMENTS.replace('job.fio', '/tmp/other.fio')}"}, "error"),
         ({"words": f"fio {ARGUMENTS}", "other_job": True}, "error"),
         ({"words": f"fio {ARGUMENTS}", "preload": "/opt/intercept.so"}, "info"),
+        ({"words": f"fio {ARGUMENTS}", "program": "/opt/fio.real"}, "warning"),
+        ({"words": f"fio {ARGUMENTS}", "program": "/usr/lib64/ld-linux-x86-64.so.2"}, None),
         ({"words": f"fio {ARGUMENTS}", "touched": True}, "warning"),
         ({"words": f"fio {ARGUMENTS}", "touched": True, "other_job": True}, "error"),
     ],

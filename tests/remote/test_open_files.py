@@ -78,6 +78,29 @@ def test_libraries_in_place_of_the_systems_are_told_once_by_process() -> None:
     assert load.replaced == ("/opt/a b/libaio.so.1",)
 
 
+@pytest.mark.parametrize("own", [True, False])
+async def test_a_load_that_is_another_program_than_the_one_checked_is_told(
+    shell_agent: Agent, tmp_path: Path, own: bool
+) -> None:
+    data, checked = tmp_path / "data", tmp_path / "a tool"
+    if own:
+        checked.symlink_to(sys.executable)
+    else:
+        checked.write_text(f'#!/bin/sh\n"{sys.executable}" "$@"\n')
+        checked.chmod(0o755)
+    await start(shell_agent, [str(checked), "-c", LOAD, str(data), str(tmp_path / "other")])
+    found: list[LoadProcess] = []
+
+    async def seen() -> bool:
+        every = await shell_agent.open_files("job", str(checked))
+        found[:] = [each for each in every if str(data) in [path for _, path in each.files]]
+        return bool(found)
+
+    await until(seen, "the open files of the load")
+    (load,) = found
+    assert load.program == ("" if own else str(Path(sys.executable).resolve()))
+
+
 async def test_a_library_copied_elsewhere_is_found_and_the_systems_are_not(
     shell_agent: Agent, tmp_path: Path
 ) -> None:

@@ -25,6 +25,7 @@ LOADER = re.compile(
     r"\S*/?ld[-.]\S*so\S*( --(library-path|inhibit-rpath|argv0|glibc-hwcaps-\w+) \S+"
     r"| --inhibit-cache)*"
 )
+IS_LOADER = re.compile(r"ld[-.]\S*so\S*")
 Rows = dict[str, list[LoadCommand]]
 
 
@@ -37,13 +38,15 @@ Rows = dict[str, list[LoadCommand]]
         " arguments change the load); a warning if other arguments were added, if another program"
         " than the dynamic loader runs the load generator, if the job file was changed after it was"
         " sent and then restored, or if a packaged program maps libraries from elsewhere in place"
-        " of the system's; a note on preloaded libraries"
+        " of the system's, or if a process runs another program file than the one that was checked"
+        " before the run (a script in its place, for example), apart from the dynamic loader; a"
+        " note on preloaded libraries"
     ),
     advice=(
         "Find out what runs in place of the load generator on the host (command -v, type) and"
         " remove it, or put its options into the profile."
     ),
-    source="/proc/PID/cmdline, environ, maps and cwd of the load, 3 s into each step",
+    source="/proc/PID/cmdline, environ, exe, maps and cwd of the load, 3 s into each step",
 )
 def planned_command(evidence: RunEvidence) -> Iterator[CheckResult]:
     """A wrapper with other options, or another job file, measures a load that differs from the
@@ -56,6 +59,7 @@ def planned_command(evidence: RunEvidence) -> Iterator[CheckResult]:
     yield from _other_words(evidence, ran)
     yield from _touched(ran)
     yield from _replaced(ran, evidence)
+    yield from _other_programs(ran, evidence)
     yield from _preloaded(ran)
 
 
@@ -93,6 +97,24 @@ def _replaced(ran: Rows, evidence: RunEvidence) -> Iterator[CheckResult]:
         scope: dict[str, Scalar] = {"hosts": " ".join(found)}
         operands: Operands = {"libraries": list(found.items())}
         yield CheckResult("warning", "replaced", len(found), 0, scope, operands)
+
+
+def _other_programs(ran: Rows, evidence: RunEvidence) -> Iterator[CheckResult]:
+    """Yield hosts on which another program than the one that was checked did the I/O: what starts
+    it may change its arguments and its output.
+    """
+    tools = {step.index: step.tool for step in evidence.plan.steps}
+    found: dict[str, tuple[str, str]] = {}
+    for host in evidence.hosts:
+        for row in ran[host.name]:
+            if row.program and not IS_LOADER.fullmatch(posixpath.basename(row.program)):
+                checked = str(host.facts.get(f"{tools.get(row.step)}_path") or "")
+                found.setdefault(host.name, (row.program, checked))
+    if found:
+        scope: dict[str, Scalar] = {"hosts": " ".join(found)}
+        program, checked = next(iter(found.values()))
+        operands: Operands = {"hosts": list(found), "ran": program, "checked": checked}
+        yield CheckResult("warning", "other-program", program, checked, scope, operands)
 
 
 def _other_job(ran: Rows) -> Iterator[CheckResult]:

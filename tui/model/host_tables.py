@@ -216,7 +216,8 @@ class LoadCommand(Struct, frozen=True, omit_defaults=True):
     `words`: its command line, joined by spaces; empty for a load generator that changes it.
     `other_job`: its job file was not the one that was sent. `preload`: preloaded libraries, joined
     by colons. `touched`: its job file was changed after it was sent. `replaced`: libraries that it
-    maps in place of the system's, joined by colons.
+    maps in place of the system's, joined by colons. `program`: the file it runs, if that is not the
+    load generator that was checked before the run.
     """
 
     step: int
@@ -225,6 +226,7 @@ class LoadCommand(Struct, frozen=True, omit_defaults=True):
     preload: str = ""
     touched: bool = False
     replaced: str = ""
+    program: str = ""
 
 
 class Running(Struct, frozen=True, omit_defaults=True):

@@ -415,7 +415,7 @@ _TARGET = (
     HostFact(
         "load_commands",
         "load commands",
-        "/proc/PID/cmdline, environ, maps and cwd of the load, 3 s into each step",
+        "/proc/PID/cmdline, environ, exe, maps and cwd of the load, 3 s into each step",
         "table",
         "target",
         "expected",

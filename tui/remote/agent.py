@@ -292,11 +292,13 @@ class Agent:
         script = self._script(command, *words, environ=environ)
         return parse_answer(await self.transport.call(script, timeout_s), script.token, self.host)
 
-    async def open_files(self, job_file: str) -> list[LoadProcess]:
+    async def open_files(self, job_file: str, program: str = "") -> list[LoadProcess]:
         """Return the processes of this run's loads that have files open, with their files and
-        commands. `job_file`: its name in the directory they run in. Raises HostError.
+        commands. `job_file`: its name in the directory they run in. `program`: path of the load
+        generator. Raises HostError.
         """
-        return load_processes(await self.call("open_files", self.run_id, self.mark, job_file))
+        words = (self.run_id, self.mark, job_file, program)
+        return load_processes(await self.call("open_files", *words))
 
     async def _sweep(self, run: str, mark: str, *, kill: bool) -> list[MarkedProcess]:
         answer = await self.call("sweep", "kill" if kill else "list", run, mark)

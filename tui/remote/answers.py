@@ -246,7 +246,8 @@ class LoadProcess(Struct, frozen=True):
     `files`: flags of open(2), and path. `words`: its command line, joined by spaces.
     `job_file_sum`: ``CRC:SIZE`` of cksum(1) for the job file in its directory; `preload`:
     libraries, joined by colons. Both are empty if unknown or none. `touched`: the job file was
-    changed after it was sent. `replaced`: mapped libraries in place of the system's.
+    changed after it was sent. `replaced`: mapped libraries in place of the system's. `program`:
+    the file it runs, if that is not the load generator that was checked.
     """
 
     files: tuple[tuple[int, str], ...]
@@ -255,6 +256,7 @@ class LoadProcess(Struct, frozen=True):
     preload: str = ""
     touched: bool = False
     replaced: tuple[str, ...] = ()
+    program: str = ""
 
 
 class FileExtents(Struct, frozen=True):
@@ -494,7 +496,8 @@ def marked_process(line: str) -> MarkedProcess:
 
 def load_processes(answer: AgentAnswer) -> list[LoadProcess]:
     """Parse lines ``open=PID FLAGS PATH``, ``ran=PID SUM PRELOAD WORDS``,
-    ``stamp=CTIME|MTIME|/proc/PID/cwd/NAME`` and ``mapped=PID PATH`` of an answer.
+    ``stamp=CTIME|MTIME|/proc/PID/cwd/NAME``, ``mapped=PID PATH`` and ``program=PID PATH`` of an
+    answer.
     """
     files: dict[str, list[tuple[int, str]]] = {}
     for line in answer.all("open"):
@@ -504,12 +507,23 @@ def load_processes(answer: AgentAnswer) -> list[LoadProcess]:
             files.setdefault(pid, []).append((int(flags, 8), path))
     found, touched = [], _touched(answer)
     mapped = [line.split(" ", 1) for line in answer.all("mapped") if " " in line]
+    programs = dict(line.split(" ", 1) for line in answer.all("program") if " " in line)
     for line in answer.all("ran"):
         pid, total, preload, words = (*line.split(" ", 3), "", "", "")[:4]
         total, preload = ("" if each == "-" else each.strip(":") for each in (total, preload))
         libraries = tuple(dict.fromkeys(path for of, path in mapped if of == pid))
         opened = tuple(files.get(pid, ()))
-        found.append(LoadProcess(opened, words.strip(), total, preload, pid in touched, libraries))
+        found.append(
+            LoadProcess(
+                opened,
+                words.strip(),
+                total,
+                preload,
+                pid in touched,
+                libraries,
+                programs.get(pid, ""),
+            )
+        )
     return found
 
 

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from tui import workloads
 from tui.model.event import HostFactsCollected
@@ -56,7 +57,8 @@ async def _record(run: TaskRun) -> None:
     found: list[LoadProcess] = []
     with suppress(HostError, TimeoutError, OSError, ValueError):
         async with asyncio.timeout(PATIENCE_S):
-            found = await session.agent.open_files(job_file)
+            path = session.facts.get(f"{step.tool}_path")
+            found = await session.agent.open_files(job_file, str(path or ""))
     known = {
         process: [each for each in process.files if posixpath.basename(each[1]) in names]
         for process in found
@@ -70,7 +72,11 @@ async def _record(run: TaskRun) -> None:
         OpenFile(step.index, path, flags) for files in own.values() for flags, path in files
     )
     planned = cksum(job.encode())
-    commands = dict.fromkeys(_command(run, process, planned) for process in own)
+    # over a network, what waits for the load has the job file as an argument too
+    told = not over_network or all(process.program for process in own)
+    commands = dict.fromkeys(
+        _command(run, process if told else replace(process, program=""), planned) for process in own
+    )
     if own:
         facts: dict[str, Fact] = {"load_commands": _with(session.facts, commands)}
         if opened:
@@ -94,6 +100,7 @@ def _command(run: TaskRun, process: LoadProcess, planned: str) -> LoadCommand:
         process.preload,
         process.touched,
         ":".join(process.replaced),
+        process.program,
     )
 
 

@@ -125,6 +125,10 @@ DATA: dict[str, dict[str, Text]] = {
             " may have read the changed one"
         ),
         "replaced": replaced,
+        "other-program": (
+            "{ran} did the I/O on {hosts:names}, not {checked}, which was checked before the run"
+            " and starts it"
+        ),
         "preloaded": preloaded,
     },
     "hot-set": {

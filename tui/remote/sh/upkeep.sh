@@ -97,10 +97,11 @@ bt_sweep() { # kill|list RUN HOST: ends supervisors first, so that they cannot s
   bt_kill_shells "$2/$3/"
 }
 
-bt_open_files() { # RUN HOST JOB-FILE: files and block devices that loads have open: `open=PID FLAGS PATH`, FLAGS octal;
+bt_open_files() { # RUN HOST JOB-FILE [PROGRAM]: files and block devices that loads have open: `open=PID FLAGS PATH`, FLAGS octal;
   # of each such process `ran=PID SUM PRELOAD WORDS`: cksum of its job file, libraries of LD_PRELOAD; of at most 32;
   # `stamp=CTIME|MTIME|FILE` of its job file and of a file made behind that, `mapped=PID PATH` of libraries elsewhere
-  local job="$3" each='' pid='' pids='' opened='' sums='' path='' rest='' with=''
+  # `program=PID PATH`: it is another program than PROGRAM
+  local job="$3" program="${4-}" each='' pid='' pids='' opened='' sums='' path='' rest='' with=''
   for each in $(bt_marked "BENCHTUI_RUN=$1" "BENCHTUI_HOST=$2" | head -n 32); do pids="$pids ${each%:*}"; done
   [ -n "$pids" ] || return 0
   # few processes are started here, and each for all loads: it is during a measurement
@@ -122,6 +123,8 @@ BT_EOF
   [ -z "$rest" ] || bt_say "$rest"
   # shellcheck disable=SC2086  # numbers
   bt_mapped $pids
+  # shellcheck disable=SC2086  # numbers
+  bt_other_programs "$program" $pids
   set --
   for pid in $pids; do set -- "$@" "/proc/$pid/environ"; done
   with=" $(grep -ls LD_PRELOAD= "$@" 2>/dev/null | tr '\n' ' ')"
@@ -137,6 +140,19 @@ BT_EOF
     # the end of a long line: the program's own arguments are there, whatever started it
     [ ${#path} -le 4096 ] || path=$(bt_say "$path" | tail -c 4097)
     bt_say "ran=$pid $each ${rest:--} $path"
+  done
+}
+
+bt_other_programs() { # PROGRAM PID...: `program=PID PATH` of processes that run another file; costs a process for these only
+  local program="$1" pid='' path=''
+  shift
+  # shellcheck disable=SC3013  # not POSIX, so it is tried first
+  [ -n "$program" ] && [ "$program" -ef "$program" ] 2>/dev/null || return 0
+  for pid; do
+    # shellcheck disable=SC3013
+    [ "/proc/$pid/exe" -ef "$program" ] || path=$(readlink "/proc/$pid/exe" 2>/dev/null) || continue
+    [ -z "$path" ] || bt_say "program=$pid $path"
+    path=''
   done
 }
 
