@@ -18,6 +18,7 @@ from tui.judge.observed import clients, record_of
 from tui.metrics import units
 from tui.model.host_tables import BlockLayer, Mount, rows
 from tui.model.operands import Operands, unique
+from tui.model.record import DURABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from tui.model.figure_record import DirectionRecord
     from tui.model.host_record import HostRecord
     from tui.model.step_record import HostTelemetryRecord, Scalar
-
-# conditions about writes in a power cut
-DURABLE = ("cache-off", "cache-protected")
 
 
 def durable_as_attested(evidence: RunEvidence) -> str:

@@ -123,6 +123,10 @@ class HeadlineRecord(RecordPart):
     )
 
 
+# IDs of conditions under which writes survive a power cut
+DURABLE = ("cache-off", "cache-protected")
+
+
 class AttestationRecord(RecordPart):
     """A condition that only a person can confirm, with the answer."""
 
@@ -270,9 +274,7 @@ class MessageRecord(RecordPart):
     t_s: float = Field(description="time of the message, in seconds since created_utc")
     severity: Literal["info", "warning", "error"] = Field(description="severity")
     host: str | None = Field(None, description="host; null for the engine")
-    text: CodedText | str = Field(
-        description="message; a string if it is only what a tool printed"
-    )
+    text: CodedText | str = Field(description="message; a string if it is only what a tool printed")
 
 
 class CommandRecord(RecordPart):

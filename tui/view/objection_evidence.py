@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from tui.judge.durability import DURABLE
 from tui.judge.severity import AT_CLIENT, Moot
 from tui.judge.wording import bottleneck_text, proof_text
 from tui.metrics import units
@@ -22,6 +21,7 @@ from tui.metrics.figures import (
 from tui.metrics.histogram import Histogram
 from tui.metrics.registry import MIXED, each_io_once
 from tui.model.host_tables import Content, rows
+from tui.model.record import DURABLE
 from tui.record.headline import coverage_text, is_short, length_text
 from tui.text.run_texts import run_text
 from tui.view.host_links import speeds_of
