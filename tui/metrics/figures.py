@@ -272,5 +272,5 @@ def behind_text(share: float) -> str:
 
 
 def within_text(widest: float) -> str:
-    """Return the spread of hosts as text: ``within ±3 %``."""
-    return f"within ±{max(1, -(-round(widest * 1000) // 10))} %"
+    """Return the spread of hosts as text, rounded like their deviations: ``within ±3 %``."""
+    return f"within ±{units.share(max(0.01, round(widest, 2)))}"

@@ -42,7 +42,12 @@ HOSTS_A_PART = 64  # read between two looks at the keyboard
 ROLES = {STALLED: BAD, FAR: WARN, BEHIND: f"{WARN}*55", ALIKE: "read*35"}
 PLAIN = {STALLED: "#", FAR: "+", BEHIND: "-", ALIKE: "."}
 SHADES = {STALLED: "█", FAR: "▓", BEHIND: "▒", ALIKE: "░"}
-OF_MEDIAN = {FAR: f"<{share(HALF)}", BEHIND: f"<{share(LAG)}"}
+OF_MEDIAN = {
+    STALLED: f"<{share(STALL)}",
+    FAR: f"<{share(HALF)}",
+    BEHIND: f"<{share(LAG)}",
+    ALIKE: f"≥{share(LAG)}",
+}
 BROKEN = ("failed", "lost")  # states of hosts
 MARKS: dict[str, tuple[str, str, str]] = {  # state -> symbol, ASCII symbol, style
     "waiting": ("·", ".", LABEL),
@@ -268,14 +273,13 @@ class StripRow(Struct, frozen=True):
 
 
 def words_of(used: Collection[int], *, whole: bool = True) -> list[tuple[int, str]]:
-    """Return the levels in use that need an explanation, each with its words.
+    """Return the levels in use, each with its words.
 
     `whole`: the last share says of what it is.
     """
     shares = [(level, text) for level, text in OF_MEDIAN.items() if level in used]
-    found = [(STALLED, "no I/O")] if STALLED in used else []
     of = " of median" if whole else ""
-    return [*found, *shares[:-1], *((level, f"{text}{of}") for level, text in shares[-1:])]
+    return [*shares[:-1], *((level, f"{text}{of}") for level, text in shares[-1:])]
 
 
 def role_of(host: HostView) -> str:

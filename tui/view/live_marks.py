@@ -38,7 +38,7 @@ class Marks:
         lost = {name: t for name, t in state.current.dropped.items() if host in (None, name)}
         marks = [TimeMark(int(note.t), "◆", ACCENT, "note") for note in state.notes]
         marks += [
-            TimeMark(second, "!", WARN, "I/O stalled") for second in self.stalls(state, found, host)
+            TimeMark(second, "!", WARN, "low I/O") for second in self.stalls(state, found, host)
         ]
         quiet = [
             each

@@ -69,7 +69,9 @@ def curve_chart(
     named = next((f"{trace.direction} " for trace in found if not trace.named), "")
     title = f"{named}latency vs. {BY_UNIT[rate_unit(search)].title}"
     main = main_of(found)
-    mark = _reached(search, main, reached, x, y) if main is not None and reached is not None else []
+    mark = []
+    if main is not None and reached is not None:
+        mark = _reached(search, main, reached, x, y, dot)
     curves = [
         *_limits(search, found, x, y),
         *_uprights(search, x, y, now if not mark else None),
@@ -134,25 +136,33 @@ def _curve(trace: Trace, place: int, y: Axis, dot: float, *, marked: bool) -> Cu
     curve = Curve([whole], ROLES[place % len(ROLES)], trace.name, mark="•+%="[place % 4])
     if trace.most_ns is not None:
         limit = _at(y, trace.most_ns)
-        below, above = limit - 2 * dot, limit + 3 * dot  # in rows other than the limit's
         (xs, meets), (wrong_xs, breaks) = at("meets"), at("breaks")
         unclear_xs, unclear = at("unclear")
-        sides = [min(each, below) if each < limit else max(each, above) for each in unclear]
         return replace(
             curve,
-            points=(xs, [min(each, below) for each in meets]),
-            wrong=(wrong_xs, [max(each, above) for each in breaks]),
-            plain=(unclear_xs, sides),
+            points=(xs, [_beside(min(each, limit - dot), limit, dot) for each in meets]),
+            wrong=(wrong_xs, [_beside(max(each, limit), limit, dot) for each in breaks]),
+            plain=(unclear_xs, [_beside(each, limit, dot) for each in unclear]),
         )
     return replace(curve, plain=whole) if marked else curve
 
 
-def _reached(search: SearchRecord, main: Trace, now: PointNow, x: Axis, y: Axis) -> list[Curve]:
+def _beside(value: float, limit: float, dot: float) -> float:
+    """Return where to mark a point, in a row other than the limit's."""
+    return min(value, limit - 2 * dot) if value < limit else max(value, limit + 3 * dot)
+
+
+def _reached(
+    search: SearchRecord, main: Trace, now: PointNow, x: Axis, y: Axis, dot: float
+) -> list[Curve]:
     """Return the current point so far as a mark; empty if it has no latency for this curve."""
     rate = now.bw_bytes_per_s if search.objective == "bandwidth" else now.iops
     rate = min(max(rate, x.low), x.high)
     found = [each.value_ns for each in now.latencies if each.name == main.name]
-    return [Curve([], NOW, plain=([rate], [_at(y, value)])) for value in found[:1]]
+    places = [_at(y, value) for value in found[:1]]
+    if main.most_ns is not None:
+        places = [_beside(each, _at(y, main.most_ns), dot) for each in places]
+    return [Curve([], NOW, plain=([rate], [each])) for each in places]
 
 
 def _limits(search: SearchRecord, found: Sequence[Trace], x: Axis, y: Axis) -> list[Curve]:

@@ -66,6 +66,8 @@ def live_tiles(
     names = _summed(subject)
     role = KEYS.get(names[0], VALUE) if len(names) == 1 else VALUE
     what = f"{counted.capitalize()}/s" if counted else "IOPS"
+    if not against and axis.cursor_s is None and subject.total.intervals():
+        aside = f"last 1 s, {aside}"  # rates of hosts are means of several seconds
     aside = axis.cursor_text or against or aside
     tiles = [FigureTile(subject.title(what), number, unit, role, aside, short=what)]
     if not counted:

@@ -448,7 +448,6 @@ def meter(fraction: float, width: int, symbols: Symbols) -> list[Run]:
 SHORT = {"Bandwidth": "BW", "Latency": "lat"}
 LEAST_PARTS = 2  # rate and latency
 LEAST_TREND = 10
-LEAST_RANGE = 0.1  # of the mean, from bottom to top of a trend: less would show noise as change
 
 
 class Pulse(Lines):
@@ -539,11 +538,8 @@ class Pulse(Lines):
 
 
 def _reach(values: Sequence[Value]) -> tuple[float, float]:
-    """Return the scale of a trend: its range, at least a share of its mean."""
-    known = [value for value in values if value is not None] or [0.0]
-    low, high = min(known), max(known)
-    spare = max(0.0, LEAST_RANGE * sum(known) / len(known) - (high - low)) / 2
-    return max(0.0, low - spare), high + spare
+    """Return the scale of a trend, from 0."""
+    return 0.0, max((value for value in values if value is not None), default=0.0)
 
 
 def _summed(layers: Sequence[Layer], axis: TimeAxis, columns: int) -> list[Value]:

@@ -158,7 +158,7 @@ class HostStrip(Lines, can_focus=True):
             else dict.fromkeys(ROLES, "■")
         )
         right: list[Run] = []
-        for room, words in ((left, True), (left, False), (left[:1], False)):
+        for room, words in ((left, True), (left[:1], True), (left[:1], False)):
             legend: list[list[Run]] = [
                 [(f"{marks[level]} ", ROLES[level]), (word, LABEL)]
                 for level, word in words_of(self.levels.used, whole=words)
