@@ -351,6 +351,13 @@ def test_limits_that_are_others_after_the_load_are_named(
     assert len(result) == bool(said) and all(said in message_of(each) for each in result)
 
 
+@pytest.mark.parametrize("after", [{}, {"cgroup_io_after": ["none"]}])
+def test_a_limit_that_is_lifted_during_the_load_is_named_once(after: dict[str, Any]) -> None:
+    limits = {"cgroup_io": ["8:0 riops=15000"], "cgroup_io_during": ["none"]}
+    (finding,) = found("io-limit", looked({"cgroup_version": "v2", **limits, **after}))
+    assert (finding.code, len(finding.operands["hosts"][0][1])) == ("changed", 1)
+
+
 def test_without_limits_of_io_there_is_nothing_to_reach_and_without_control_groups_nothing_is_known() -> (
     None
 ):

@@ -14,7 +14,7 @@ from tui.model.hostfacts import number_of
 from tui.model.operands import Clause, Operands, clause
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from tui.model.host_record import HostRecord
     from tui.model.step_record import Scalar
@@ -138,7 +138,8 @@ def _device_rate(
     rule=(
         f"no host uses more than {units.share(REACHED)} of its control group's limit for a"
         " device below the target (bytes or IOPS, by direction), and the limits are the same"
-        " after the load; rates far above a limit show that it does not apply, and are ignored"
+        " during (three readings) and after the load; rates far above a limit show that it does not"
+        " apply, and are ignored"
     ),
     advice=(
         "The limit, not the storage, probably sets the figure. Raise io.max (v1: blkio.throttle) of"
@@ -168,10 +169,20 @@ def io_limit(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _changed(host: HostRecord) -> list[Clause]:
-    """Return how the I/O limits of a host differ after the load; empty if they do not."""
-    if "cgroup_io_after" not in host.facts:
-        return []
-    old, new = (_limits_of(host, name) for name in ("cgroup_io", "cgroup_io_after"))
+    """Return how the I/O limits of a host differ during or after a load; empty if they do not."""
+    found = [
+        each
+        for name in ("cgroup_io_during", "cgroup_io_after")
+        if name in host.facts
+        for each in _changes(_limits_of(host, "cgroup_io"), _limits_of(host, name))
+    ]
+    return [each for at, each in enumerate(found) if each not in found[:at]]
+
+
+def _changes(
+    old: Mapping[tuple[str, str], IoLimit], new: Mapping[tuple[str, str], IoLimit]
+) -> list[Clause]:
+    """Return how limits differ from earlier ones."""
     changes = [
         clause("now", now=limit.text_part, before=before.text_part if before is not None else None)
         for place, limit in new.items()

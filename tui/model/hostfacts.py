@@ -225,6 +225,15 @@ _LIMITS = (
         absent="none",
     ),
     HostFact(
+        "cgroup_io_during",
+        "I/O limits during the load",
+        f"io.max, blkio.throttle: {CGROUP}, three times within each load",
+        "list",
+        "limits",
+        "expected",
+        absent="unchanged",
+    ),
+    HostFact(
         "cgroup_io_after",
         "I/O limits afterwards",
         f"io.max, blkio.throttle: {CGROUP}, after each step",

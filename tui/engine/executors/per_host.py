@@ -17,6 +17,7 @@ from tui.engine.executors.executor import (
     loss_of,
     run_load,
 )
+from tui.engine.executors.limits_during import recording_limits
 from tui.engine.executors.open_files import recording_open_files
 from tui.engine.session.context import (
     ARM,
@@ -69,7 +70,7 @@ async def measure(ctx: RunContext, step: Step, window: Window) -> None:
         runs = await arm_all(ctx, step, window)
     with ctx.phase("measure", step.index, expected_s=step.expected_s, total_bytes=step.bound_bytes):
         await say_go(ctx, runs)
-        async with recording_open_files(runs):
+        async with recording_open_files(runs), recording_limits(runs):
             outcomes = await run_load(ctx, runs, "running", step.expected_s)
     with ctx.phase("collect", step.index):
         for run in runs:
@@ -267,7 +268,7 @@ async def adopt(
         runs = await reopen_all(ctx, history, step, tasks)
         alive = [run.alive for run in runs]
         await _end_those_never_released(runs, history)
-        async with recording_open_files(runs):
+        async with recording_open_files(runs), recording_limits(runs):
             outcomes = await run_load(ctx, runs, "running", step.expected_s)
     with ctx.phase("collect", step.index):
         for run in runs:
