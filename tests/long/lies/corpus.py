@@ -147,7 +147,7 @@ LOAD: tuple[Lie, ...] = (
         PACED,
         "start-skew",
         sabotage=sabotage.held_back(2, "h2", 3.0),
-        others=("short", "offered-rate", "stall"),
+        others=("short", "offered-rate", "stall", "planned-command"),
     ),
     Lie(
         "a frozen client",

@@ -252,7 +252,7 @@ def late(rng: Random) -> Lie:
     by = rng.uniform(1.6, 5.0)
     return Lie(f"{by:.1f} s late", reads(rng), "start-skew",
         sabotage=sabotage.held_back(2, "h2", by),
-               accepted=("short", "end-skew"))  # fmt: skip
+               accepted=("short", "end-skew"), others=("planned-command",))  # fmt: skip
 
 
 def ended(rng: Random) -> Lie:
@@ -278,7 +278,7 @@ def role_late(rng: Random) -> Lie:
     return Lie(f"a role {by:.1f} s late", reads(rng), "roles-overlap", runtime_s=14,
                beside=writes(rng), beside_s=14,
                sabotage=sabotage.held_back(2, rng.choice(("h1", "h2")), by),
-               accepted=("stall",))  # fmt: skip
+               accepted=("stall",), others=("planned-command",))  # fmt: skip
 
 
 def role_ended(rng: Random) -> Lie:
@@ -291,6 +291,18 @@ def role_ended(rng: Random) -> Lie:
 
 
 # -- hosts and other processes on them
+
+
+def limit_lifted(rng: Random) -> Lie:
+    """An I/O limit of the control group that is lifted for most of the load and put back before its
+    end: what other users get is the limit.
+    """
+    low, every_s = rng.choice((2, 4, 8)) << 20, rng.uniform(1.5, 2.5)
+    load = f"ioengine: libaio, iodepth: 8, direct: 1, rw: randread, bs: {rng.choice(BLOCKS)}"
+    return Lie(f"limit of {low >> 20} MiB/s lifted", f"{load}, size: 32M", "io-limit",
+               noise="alone", runtime_s=round(6 * every_s), root=True,
+               sabotage=places.throttled_to(low, *[1 << 40] * 3, low, every_s=every_s),
+               others=("steady-state", "stall", "warm-up"))  # fmt: skip
 
 
 def held_by_group(rng: Random) -> Lie:
@@ -474,7 +486,7 @@ def one_after_the_other(rng: Random) -> Lie:
     seconds = rng.randint(4, 6)
     return Lie("one after the other", reads(rng), "never-together", runtime_s=seconds,
                sabotage=sabotage.held_back(2, "h2", seconds + rng.uniform(2, 4)),
-               accepted=("start-skew",))  # fmt: skip
+               accepted=("start-skew",), others=("planned-command",))  # fmt: skip
 
 
 def shallower(rng: Random) -> Lie:
@@ -521,7 +533,8 @@ def staged(count: int, seed: int) -> Iterator[Lie]:
     for turn in range(count):
         # what is new comes last, so that a seed draws the same of the others
         new = (frozen_at_once, restored_job, other_library, warming_up, few, zeros_read,
-            other_writer, lost, one_after_the_other, shallower, other_program)  # fmt: skip
+            other_writer, lost, one_after_the_other, shallower, other_program,
+            limit_lifted)  # fmt: skip
         for at, draw in enumerate((*LIES, *[two_at_once] * 3, *new)):
             made = draw(rng)
             yield replace(made, name=f"{made.name} #{turn}.{at}", generated=True)
