@@ -246,3 +246,27 @@ async def test_another_load_generator_has_its_own_fields_and_keeps_the_directory
         await user.press("left")
         await user.sees(lambda: screen.form.values.get("bs") is not None)
         await user.sees(lambda: screen.plan is not None and screen.plan.steps[0].tool == "fio")
+
+
+async def test_each_load_generator_keeps_what_was_typed_and_passes_on_what_both_have(
+    home: Path,
+) -> None:
+    async with opened(local(home)) as user:
+        screen = await form(user)
+        await change(user, "numjobs", "2")
+        await change(user, "direct", "no")
+        screen.form.focus_on("@tool")
+        await user.press("right")
+        await user.sees(lambda: "ranks" in screen.form.values)
+        assert screen.form.values["direct"] == "no"
+        await change(user, "ranks", "3")
+        await change(user, "directory", "/var/tmp/y")
+        screen.form.focus_on("@tool")
+        await user.press("left")
+        await user.sees(lambda: "numjobs" in screen.form.values)
+        values = screen.form.values
+        assert (values["numjobs"], values["direct"]) == ("2", "no")
+        assert values["directory"] == "/var/tmp/y"
+        await user.press("right")
+        await user.sees(lambda: "ranks" in screen.form.values)
+        assert screen.form.values["ranks"] == "3"

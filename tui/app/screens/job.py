@@ -73,6 +73,7 @@ class JobScreen(PlanScreen):
         super().__init__()
         self.terms: dict[str, str] = {}  # as typed
         self.repeat = ONCE  # as typed
+        self.of_tools: dict[str, dict[str, str]] = {}  # changed terms as typed, by load generator
         self.defaults: dict[str, str] = {}
         self.started: Typed | None = None  # what the newest run was started with
         self.saved: SavedJob | None = None  # as long as the fields are as they were saved
@@ -159,7 +160,7 @@ class JobScreen(PlanScreen):
         if (job := self.searched) is not None:
             self.searched, self.saved, self.filled = None, None, None
             self.workload = with_terms()[job.tool]
-            self.terms, self.repeat = dict(job.terms), ONCE
+            self.terms, self.repeat, self.of_tools = dict(job.terms), ONCE, {}
             self.left = not_understood(job)
 
     async def fill_form(self) -> None:
@@ -219,14 +220,22 @@ class JobScreen(PlanScreen):
         return None
 
     async def keep_typed(self) -> None:
-        """Keep the fields as typed; another load generator gets its own fields."""
+        """Keep the fields as typed; another load generator gets its own fields, with
+        what was typed there before and the values of fields that both have.
+        """
         values = self.form.values
         self.repeat, name = values.pop(review_form.REPEAT), values.pop(TOOL, "")
         self.terms = values
         workload = with_terms().get(name, self.workload)
         if workload is not self.workload:
+            changed = {key: text for key, text in values.items() if text != self.defaults[key]}
+            self.of_tools[self.workload.name] = changed
+            known = {term.name for term in workload.from_terms().job_terms()}
+            shared = {key: text for key, text in changed.items() if key in known}
+            before = self.of_tools.get(workload.name, {}).items()
+            own = {key: text for key, text in before if key not in values}
             self.workload, self.left = workload, ""
-            self.terms = {key: text for key, text in values.items() if key == "directory"}
+            self.terms = {**own, **shared}
             stays = self.form.has_focus_within
             await self.fill_form()
             if stays:
@@ -319,6 +328,7 @@ class JobScreen(PlanScreen):
     async def action_defaults(self) -> None:
         """Reset every field to its default."""
         self.terms, self.repeat, self.left = {}, ONCE, ""
+        self.of_tools = {}
         await self.fill_form()
         self.replan()
 
