@@ -9,6 +9,7 @@ from tui.judge.wording import name_of
 from tui.model.plain import some
 from tui.text.line import BAD, BRIGHT, GOOD, TEXT, WARN, Run, width_of_runs
 from tui.view.live_health import GAP, NO_TEXT, limited_by
+from tui.view.live_hosts import STRAGGLER
 from tui.view.step_notes import VERDICTS
 
 if TYPE_CHECKING:
@@ -46,13 +47,16 @@ def ended_runs(
 
 
 def _verdict(kept: KeptVerdict | None) -> tuple[list[Run], list[Run]]:
-    """Return the verdict alone, and with the names of the checks that found errors or warnings."""
+    """Return the verdict alone, and with the names of the checks that found errors or warnings.
+
+    Stragglers are left out: the health line has their names.
+    """
     if kept is None or kept.verdict not in MARKS:
         return [], []
     mark, role = MARKS[kept.verdict]
     verdict: Run = (f"{mark} {VERDICTS[kept.verdict]}", role)
     wrong = (each for each in by_weight(kept.findings) if each.severity != "info")
-    names = dict.fromkeys(name_of(each.id) for each in wrong)
+    names = dict.fromkeys(name_of(each.id) for each in wrong if each.id != STRAGGLER)
     return [verdict], [verdict, *([(f": {some(names, NAMED)}", BRIGHT)] if names else [])]
 
 

@@ -139,7 +139,8 @@ def health(
         covered.add(limit.finding.id)
         if limit is problem.finding and not limit.role:
             first, bottleneck = [("! ", WARN), *bottleneck.whole], NO_TEXT
-    counts, others = counts_of(found), [*_quiet(state, problem), *other_names(found, covered)]
+    others = [*_quiet(state, problem), *other_names(found, covered)]
+    counts = counts_of(found, all_named=not others)
     rest = _after(steady.whole, bottleneck.whole)
     spare = width - 2 - width_of_runs([*first, *counts])
     if width_of_runs(rest) <= spare:
@@ -443,7 +444,7 @@ def steadiness(state: RunState, plan: Plan | None) -> HealthText:
             return NEVER_STEADY
         return _unknown(f"steadiness known in {left} s", f"steadiness in {left} s")
     jobs = step.jobs if step is not None else []
-    means = f"{len(values) // ROUNDS}-s averages"
+    means = f"{round(len(values) / ROUNDS)}-s averages"
     if window.within(*steady_limits(values, jobs)):
         steady: Run = ("steady", GOOD)
         within: Run = (f": {means} within {units.share(max(0.01, window.range))}", TEXT)
@@ -492,12 +493,14 @@ def limited_by(bottleneck: BottleneckRecord, hosts: int) -> HealthText:
     return HealthText(whole, brief, brief)
 
 
-def counts_of(found: LiveFindings | None) -> list[Run]:
-    """Return the number of findings, and the key that shows them; empty without findings."""
+def counts_of(found: LiveFindings | None, *, all_named: bool) -> list[Run]:
+    """Return the number of findings, unless all are named beside it, and the key that shows them;
+    empty without findings.
+    """
     if found is None or not (found.now or found.was):
         return []
     runs: list[Run] = []
-    if len(found.now) > 1:
+    if len(found.now) > 1 and not all_named:
         runs.append((found_text([each.severity for each in found.now]), TEXT))
     if found.was:
         runs.append((f"{', ' if runs else ''}{len(found.was)} earlier", LABEL))

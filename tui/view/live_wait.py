@@ -128,10 +128,6 @@ def _layout(state: RunState, plan: Plan | None, hosts: list[HostView]) -> Waitin
     if rate is not None:
         aside = f"avg {bandwidth(average)}" if average is not None else ""
         tiles.append(FigureTile("write rate", *bandwidth_parts(rate), "write", aside, drop=1))
-    if progress.remaining_s is not None:
-        tiles.append(
-            FigureTile("time left", clock(progress.remaining_s + ROUND_UP_S), aside="estimated")
-        )
     return Waiting(
         "Layout",
         number,

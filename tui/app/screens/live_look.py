@@ -264,7 +264,7 @@ class HeatMap:
         if len(choices) < 2:
             return ""
         following = choices[(choices.index(shown) + 1) % len(choices)]
-        return f" · t {' + '.join(map(subject.called, following))}"
+        return f" · t shows {' + '.join(map(subject.called, following))}"
 
     def title_percentiles(self, shown: Together, subject: Subject) -> LatencyByPercentile:
         """Return the percentiles in the title of the map.
