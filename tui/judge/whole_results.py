@@ -245,13 +245,13 @@ NOTED = ("started",)
     "own-figures",
     "Consistent output",
     rule=(
-        "other figures in the load generator's output agree with its result and with the job: KiB"
-        " and bytes, samples, latency shares and counts, syncs, directions, their mix and their"
-        " sum, bytes, queue depth, workers, thinktime, verification, limits, steady state, CPU"
-        " time, age, earlier states, depth shares, group lines, failed and started jobs, entries,"
-        " sum over clients, version, date, time stamp and logs"
-        " (error); direct I/Os reached the devices, a size-bound job moved all its data, and"
-        " samples, context switches and date are plausible (warning)"
+        "other figures in the load generator's output agree with its result and with the job:"
+        " KiB and bytes, samples, latency shares, counts and histograms, syncs, directions,"
+        " their mix and their sum, bytes, queue depth, workers, thinktime, verification, limits,"
+        " steady state, CPU time, age, earlier states, depth shares, group lines, failed and"
+        " started jobs, entries, sum over clients, version, date, time stamp and logs (error);"
+        " direct I/Os reached the devices, a size-bound job moved all its data, and samples,"
+        " context switches and date are plausible (warning)"
     ),
     advice=(
         "Error: ask for the original output; figures were changed, or entries copied or"

@@ -32,6 +32,7 @@ from tui.workloads.fio.asked import (
     workers,
 )
 from tui.workloads.fio.distributions import Completions, Span
+from tui.workloads.fio.grids import holes_of
 from tui.workloads.fio.options import JobOptions
 from tui.workloads.fio.printed import (
     KIB,
@@ -146,6 +147,7 @@ def _of_entry(entry: Entry, *, alone: bool) -> Iterator[Contradiction]:
         yield from named(_units(part), entry, name)
         yield from named(samples_of(entry, name, part), entry, name)
         yield from named(_multiples(part), entry, name)
+        yield from named(holes_of(part), entry, name)
         if not entry.merged:  # whose jobs may count other latencies than each other
             yield from named(_latency_counts(part, numjobs_of(entry.options)), entry, name)
     if entry.merged:

@@ -77,6 +77,7 @@ TEXTS = {
     "mix": "{told:.3g} % of the I/Os are reads, but the job requests {other:g} %",
     "unified": "{told:.0f} for all directions together, but the directions give {other:.0f}",
     "multiples": "all {other:.0f} counts of a histogram are multiples of {told:.0f}",
+    "holes": "{told:.0f} empty buckets between full ones: latencies were multiplied",
     "elapsed": "measured for {told:.4g} s, but the load generator had run for only {other:.0f} s",
     "fell": (
         "a figure went from {other:.0f} to {told:.0f} between two status reports of one run: counts"

@@ -7,13 +7,31 @@ from random import Random
 
 from tests.long.lies.doctored.case import UNSEEN, factor
 from tests.long.lies.doctored.change import Lie, Lied, aims, pick
-from tests.long.lies.doctored.documents import Document, Source, doctored_copy, option
+from tests.long.lies.doctored.documents import (
+    Document,
+    Source,
+    doctored_copy,
+    latencies_of,
+    option,
+)
+from tui.metrics.buckets import index_to_value, value_to_index
 from tui.model.quantities import parse_size
 
 KIB = 1024
 FILLED = 0.25  # the least share of I/Os that is moved: percentiles are at most 0.1 apart
 SIGMAS = 6.0
 OWN = "own-figures"
+SOLID = 100  # I/Os of a bucket
+COUNTED = (
+    "iops_min",
+    "iops_max",
+    "iops_mean",
+    "iops_stddev",
+    "bw_min",
+    "bw_max",
+    "bw_mean",
+    "bw_dev",
+)
 
 
 def kib(rng: Random, document: Document, _: Source) -> Lied | None:
@@ -117,7 +135,8 @@ def mix(rng: Random, document: Document, _: Source) -> Lied | None:
     size = option(document, job, "size")  # each pass over the files may draw the same
     workers = numjobs / len(document["jobs"])
     drawn = min(total / workers, parse_size(size or "64m") / block)
-    by_chance = SIGMAS * (said * (100 - said)) ** 0.5 / 100 / drawn**0.5 + 0.02 + flying / total
+    variance = max(share * (1 - share) for share in (said / 100, real))
+    by_chance = SIGMAS * (variance / drawn) ** 0.5 + 0.02 + flying / total
     what = f"rwmixread={said} beside {100 * real:.3g} % reads"
     return Lied(what, aims(OWN) if abs(real - said / 100) > by_chance else (), UNSEEN)
 
@@ -157,7 +176,61 @@ def date(rng: Random, document: Document, _: Source) -> Lied | None:
     return Lied(f"{document['time']} for {document['timestamp']}", aims(OWN))
 
 
+def multiplied(rng: Random, document: Document, source: Source) -> Lied | None:
+    """A faster run: more I/Os, and all latencies shorter by the same factor, in every figure."""
+    if not source.has_histograms or (found := pick(rng, document)) is None:
+        return None
+    job, direction, part = found
+    others = [name for name in ("read", "write", "trim") if job.get(name, {}).get("total_ios")]
+    if len(others) > 1 or len(document["jobs"]) > 1 or not part.get("clat_ns", {}).get("bins"):
+        return None
+    by, seen = rng.uniform(1.12, 1.6), _fills_octaves(part["clat_ns"]["bins"])
+    for unit in ("latency_ns", "latency_us", "latency_ms"):
+        job.pop(unit, None)
+    document.pop("disk_util", None)
+    job.pop("sync", None)
+    for name in COUNTED:
+        if name in part:
+            part[name] = type(part[name])(part[name] * by)
+    for _, latency in latencies_of(part):
+        _shorten(latency, by)
+    part["total_ios"] = part["clat_ns"]["N"]
+    seconds = part["runtime"] / 1000
+    block = parse_size(option(document, job, "bs", "4k").partition(",")[0])
+    part["io_bytes"] = part["total_ios"] * block
+    part["io_kbytes"] = part["io_bytes"] // KIB
+    part["iops"] = part["total_ios"] / seconds
+    part["bw_bytes"] = int(part["io_bytes"] / seconds)
+    part["bw"] = part["bw_bytes"] // KIB
+    what = f"{direction} x {by:.3f}, latencies shorter by as much"
+    return Lied(what, aims(OWN) if seen else (), "few full buckets")
+
+
+def _shorten(latency: Document, by: float) -> None:
+    """Divide latencies by a factor, and multiply their counts by it."""
+    bins: dict[str, int] = {}
+    for key, count in latency.get("bins", {}).items():
+        to = str(index_to_value(value_to_index(round(int(key) / by))))
+        bins[to] = bins.get(to, 0) + round(count * by)
+    for name in ("min", "max", "mean", "stddev"):
+        latency[name] = type(latency[name])(latency[name] / by)
+    shares = latency.get("percentile", {})
+    for name, value in shares.items():
+        shares[name] = index_to_value(value_to_index(round(value / by)))
+    if bins:
+        latency["bins"] = bins
+    latency["N"] = sum(bins.values()) if bins else round(latency["N"] * by)
+
+
+def _fills_octaves(bins: dict[str, int]) -> bool:
+    """Return whether each bucket of three powers of two in a row has many I/Os."""
+    counts = {value_to_index(int(key)): count for key, count in bins.items()}
+    solid = [min(counts.get(64 * at + each, 0) for each in range(64)) >= SOLID for at in range(29)]
+    return any(all(solid[at : at + 3]) for at in range(6, 25))
+
+
 LIES: dict[str, Lie] = {
+    "a faster run": multiplied,
     "KiB": kib,
     "mean of samples": sample_mean,
     "a share of latencies": share,
