@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tui import workloads
-from tui.engine.inputs.job_words import FILLERS, job_in, words_for
+from tui.engine.inputs.job_words import FILLERS, job_in, read_words, words_for
 from tui.engine.inputs.profiles import Catalogue
 from tui.workloads.fio.option_table import table
 from tui.workloads.fio.options import DIRECTIONS
@@ -54,6 +54,8 @@ SAID = {
         "rw": "randrw", "rwmixread": "70", "bs": "8k", "iodepth": "16", "directory": "/mnt/weka",
     },
     "randwrite 1m x8": {"rw": "randwrite", "bs": "1m", "numjobs": "8"},
+    "randwrite 1m 8 x": {"rw": "randwrite", "bs": "1m", "numjobs": "8"},
+    "randwrite 1m 8jobs": {"rw": "randwrite", "bs": "1m", "numjobs": "8"},
     "64k,1m seq read 60s": {"rw": "read", "bs": "64k,1m", "runtime": "60s"},
     "64k, 1m seq read, 60 sec": {"rw": "read", "bs": "64k,1m", "runtime": "60s"},
     "mdtest 1m files": {"items": "1000000"},
@@ -81,6 +83,11 @@ def test_words_of_engineers_are_understood(text: str, terms: dict[str, str]) -> 
     found = job_in(text)
     assert found is not None
     assert (dict(found.terms), found.unknown, found.contrary) == (terms, (), ())
+
+
+@pytest.mark.parametrize("tool", ["fio", "mdtest", "ior"])
+def test_a_number_one_key_away_from_a_time_is_no_number_of_jobs(tool: str) -> None:
+    assert read_words(workloads.get(tool), ["10x"]).unknown == ("10x",)
 
 
 @given(JOBS)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tui import workloads
 from tui.engine.inputs.profiles import Catalogue, LoadedProfile
-from tui.engine.inputs.terms import made_profile, make_profile, parse_terms
+from tui.engine.inputs.terms import made_profile, make_profile, parse_terms, tool_of_words
 from tui.engine.plan.plan import Choices, build_plan
 from tui.model.address import HostAddress
 from tui.model.load_keys import load_keys
@@ -91,6 +91,34 @@ def test_the_command_in_a_profile_makes_the_same_profile(
 def test_words_make_the_same_job_as_their_keys(words: list[str], terms: list[str]) -> None:
     made, same = job(*words, "/mnt/a b"), job(*terms, "directory=/mnt/a b")
     assert (made.profile, load_keys(made.text)) == (same.profile, load_keys(same.text))
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["4k", "random", "read", "/mnt/a b"], ("fio", ["4k", "random", "read", "/mnt/a b"])),
+        (["4k random read", "numjobs=2"], ("fio", ["4k", "random", "read", "numjobs=2"])),
+        (["1m", "write", "ior"], ("ior", ["1m", "write"])),
+        (["4k", "randread", "foo"], ("fio", ["4k", "randread", "foo"])),
+        (["foi", "4k", "randread"], None),
+        (["bs=4k", "randread"], None),
+        (["quick"], None),
+    ],
+)
+def test_words_that_begin_with_the_job_need_no_load_generator(
+    words: list[str], found: tuple[str, list[str]] | None
+) -> None:
+    assert tool_of_words(words) == found
+
+
+def test_two_sizes_name_the_key_that_the_second_may_be_for() -> None:
+    told = refusal("4k", "randread", "8M", "/mnt")
+    assert "8M files" in told
+    assert "size=8M" in told
+
+
+def test_a_mistyped_time_is_suggested() -> None:
+    assert "10s or x10" in refusal("4k", "randread", "10x", "/mnt")
 
 
 def test_every_combination_of_the_values_is_a_step() -> None:

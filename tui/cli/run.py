@@ -20,6 +20,7 @@ from tui.cli.shared.common import (
 from tui.cli.shared.experiments import add_bounds, search_choice
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.quantities import parse_duration
+from tui.model.tool import installed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +39,8 @@ HOSTS_HELP = (
     " k8s:NAMESPACE/SELECTOR, command:... (default: `hosts` of benchtui config)"
 )
 PROFILE_HELP = (
-    "a profile's name, the path of its YAML file, or a load generator for a job without a profile"
+    "a profile's name, the path of its YAML file, or, for a job without a profile, a load"
+    " generator or the job in words"
 )
 TERMS_HELP = (
     "job options after a load generator's name, or the job in words (4k random read /mnt/x);"
@@ -50,7 +52,8 @@ EXIT_CODES = (
     " time, 130 interrupted and saved"
 )
 EXAMPLES = (
-    "examples: benchtui run demo/quick --hosts 'h[1-8],!h3' --hosts ansible:inventory.ini:clients; "
+    "examples: benchtui run 4k random read /mnt/x --hosts 'h[1-4]'; "
+    "benchtui run demo/quick --hosts 'h[1-8],!h3' --hosts ansible:inventory.ini:clients; "
     "benchtui run demo/quick --hosts slurm:@io,nodes=4,time=20m; "
     "nodeset -e @io | benchtui run demo/quick --hosts - --yes"
 )
@@ -434,22 +437,33 @@ def profile_from(args: argparse.Namespace) -> LoadedProfile:
 
     With --save, the latter is also saved. Raises UsageError.
     """
-    from tui.engine.inputs.profiles import Catalogue, is_path
-    from tui.model.tool import installed
-
-    catalogue = Catalogue(paths().profiles)
-    if "/" in args.profile or is_path(args.profile) or args.profile not in installed():
-        check_no_terms(args, list(installed()))
-        return catalogue.load(args.profile)
+    from tui.engine.inputs.profiles import Catalogue
     from tui.engine.inputs.terms import make_profile
 
-    loaded = make_profile(catalogue, args.profile, args.terms, args.save)
+    catalogue = Catalogue(paths().profiles)
+    if (job := job_from(args)) is None:
+        check_no_terms(args, list(installed()))
+        return catalogue.load(args.profile)
+    loaded = make_profile(catalogue, *job, args.save)
     if args.save:
         from tui.engine.inputs.profile_files import create
 
         say(f"benchtui: saved {create(catalogue, args.save, loaded.text)}")
         return catalogue.load(args.save)
     return loaded
+
+
+def job_from(args: argparse.Namespace) -> tuple[str, list[str]] | None:
+    """Return load generator and terms of a job without a profile; None if a profile is named."""
+    from tui.engine.inputs.profiles import is_path
+
+    if args.profile in installed():
+        return args.profile, args.terms
+    if "/" in args.profile or is_path(args.profile):
+        return None
+    from tui.engine.inputs.terms import tool_of_words
+
+    return tool_of_words([args.profile, *args.terms])
 
 
 def check_no_terms(args: argparse.Namespace, tools: list[str]) -> None:

@@ -406,6 +406,18 @@ def _best(claims: Sequence[Claim], length: int) -> list[tuple[tuple[int, int], i
 # -- from a job to words
 
 
+def size_words(workload: Workload, words: Sequence[str]) -> str:
+    """Return how to say the last of contradicting sizes for another key; empty if none fits."""
+    sizes = [word for word in words if _is_size(word)]
+    terms = workload.from_terms().job_terms()
+    other = next((each for each in terms if each.kind == "size" and not each.plain), None)
+    if other is None or len(sizes) < 2:
+        return ""
+    ways = (f"{sizes[-1]} {each}" for each in (*reversed(other.words), other.label))
+    said = next((each for each in ways if _reads(workload, each, {other.name: sizes[-1]})), "")
+    return f"; {other.label}: {f'{said} or ' if said else ''}{other.name}={sizes[-1]}"
+
+
 def words_for(tool: str, terms: Mapping[str, str]) -> str:
     """Return words that `job_in` reads as exactly these keys and values."""
     from tui import workloads

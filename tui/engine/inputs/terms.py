@@ -9,18 +9,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tui.engine.inputs.job_words import read_words, words_in
+from tui.engine.inputs.job_words import job_in, read_words, size_words, words_in
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.workloads.terms import JOB_LINE, joined_values, split_values
 
 if TYPE_CHECKING:
     from tui.engine.inputs.profiles import Catalogue, LoadedProfile
-    from tui.workloads.base import FromTerms, Workload
+    from tui.workloads.base import Workload
     from tui.workloads.terms import GivenTerms, TermJob, TermParam
 
 NO_TAG = re.compile(r"[^a-z0-9._-]+")
 LONGEST_SLUG = 40
 EXAMPLE = "4k random read"
+_GLUED = re.compile(r"(\d+)x", re.IGNORECASE | re.ASCII)  # 10s or x10: one key apart
 _PLAIN = re.compile(r"[A-Za-z/$][\w./$+-]*|0|[1-9]\d{0,14}|\d{1,15}[a-zA-Z]{1,3}", re.ASCII)
 _YAML_WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "y", "n", "null"))
 
@@ -74,21 +75,39 @@ def _in_words(workload: Workload, words: Sequence[str]) -> Iterable[tuple[str, s
         word = job.unknown[0]
         raise UsageError(
             f"{workload.name}: '{word}' is not understood; expected KEY=VALUE, or a job in words"
-            f" such as {EXAMPLE}{_meant(terms, word)}"
+            f" such as {EXAMPLE}{_meant(workload, word)}"
         )
     if job.contrary:
         told = ", ".join(job.contrary)
         raise UsageError(
-            f"{workload.name}: {told} contradict each other; separate values with commas: 4k,64k"
+            f"{workload.name}: {told} contradict each other; separate values with commas:"
+            f" 4k,64k{size_words(workload, job.contrary)}"
         )
     return job.terms.items()
 
 
-def _meant(terms: FromTerms, word: str) -> str:
+def _meant(workload: Workload, word: str) -> str:
     """Return a suggestion for a word that is not understood."""
-    common = terms.job_terms()
+    if (found := _GLUED.fullmatch(word)) and read_words(workload, [f"x{found[1]}"]).is_whole:
+        return f"; did you mean {found[1]}s or x{found[1]}?"
+    common = workload.from_terms().job_terms()
     return did_you_mean(word, [*(each for term in common for each in term.choices),
                                *(term.name for term in common)])  # fmt: skip
+
+
+def tool_of_words(words: Sequence[str]) -> tuple[str, list[str]] | None:
+    """Return load generator and terms of a job whose words do not begin with a load generator.
+
+    None if the first word says nothing about a job.
+    """
+    from tui import workloads
+
+    split = [each for word in words for each in ([word] if word[:1] == "/" else words_in(word))]
+    plain = [each for each in split if not _is_pair(each)]
+    job = job_in(shlex.join(plain))
+    if job is None or plain[0] != split[0] or plain[0] in job.unknown:
+        return None
+    return job.tool, [each for each in split if each.lower() not in workloads.names()]
 
 
 def command_of(tool: str, given: GivenTerms) -> str:

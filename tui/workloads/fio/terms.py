@@ -33,7 +33,7 @@ TERMS = (
     JobTerm("bs", "size", "", "Default: 4k if random, 1M if sequential",
         "block size", words=("block", "blocks", "I/O size"), plain=True),
     JobTerm("numjobs", "count", "8", "Jobs on each host, each with its own file", "jobs",
-        words=("x#", "#x", "job", "threads", "thread", "workers", "processes", "t#", "j#")),
+        words=("x#", "# x", "job", "threads", "thread", "workers", "processes", "t#", "j#")),
     JobTerm("iodepth", "count", "16", "I/Os in flight per job; 1 with psync",
         "queue depth", words=("qd#", "qd", "depth", "q#")),
     JobTerm("ioengine", "text", "", "psync for a queue depth of 1, otherwise libaio", "engine",

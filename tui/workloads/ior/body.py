@@ -54,7 +54,7 @@ TERMS = (
     JobTerm("directory", "directory", "", "Directory on the file system under test", "directory",
         words=("dir", "path", "target"), plain=True),
     JobTerm("ranks", "count", "8", "MPI ranks on each host", "ranks",
-        words=("x#", "#x", "rank", "processes")),
+        words=("x#", "# x", "rank", "processes")),
     JobTerm("transfer", "size", "1m", "Bytes per I/O (-t)", "transfer",
         words=("transfer size", "transfers", "I/O size"), plain=True),
     JobTerm("block", "size", "1g", "Contiguous bytes written by each rank (-b)", "block",

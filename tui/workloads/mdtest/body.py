@@ -32,7 +32,7 @@ TERMS = (
     JobTerm("directory", "directory", "", "Directory of the file system under test", "directory",
         words=("dir", "path", "target"), plain=True),
     JobTerm("ranks", "count", "8", "MPI ranks on each host", "ranks",
-        words=("x#", "#x", "rank", "processes")),
+        words=("x#", "# x", "rank", "processes")),
     JobTerm("items", "count", "1000", "Files per rank", "files",
         words=("file", "files per rank")),
     JobTerm("iterations", "count", "1", "Repetitions within one mdtest run", "iterations"),
