@@ -21,6 +21,7 @@ KIB = 1024
 FILLED = 0.25  # the least share of I/Os that is moved: percentiles are at most 0.1 apart
 SIGMAS = 6.0
 OWN = "own-figures"
+FEW = "few full buckets"
 SOLID = 100  # I/Os of a bucket
 COUNTED = (
     "iops_min",
@@ -180,30 +181,36 @@ def multiplied(rng: Random, document: Document, source: Source) -> Lied | None:
     """A faster run: more I/Os, and all latencies shorter by the same factor, in every figure."""
     if not source.has_histograms or (found := pick(rng, document)) is None:
         return None
-    job, direction, part = found
-    others = [name for name in ("read", "write", "trim") if job.get(name, {}).get("total_ios")]
-    if len(others) > 1 or len(document["jobs"]) > 1 or not part.get("clat_ns", {}).get("bins"):
+    job, _direction, _part = found
+    parts = [job[name] for name in ("read", "write") if job.get(name, {}).get("total_ios")]
+    kinds = [dict(latencies_of(part)) for part in parts]
+    if len(document["jobs"]) > 1 or any("bins" not in each.get("clat_ns", {}) for each in kinds):
         return None
-    by, seen = rng.uniform(1.12, 1.6), _fills_octaves(part["clat_ns"]["bins"])
-    for unit in ("latency_ns", "latency_us", "latency_ms"):
-        job.pop(unit, None)
+    by = rng.uniform(1.12, 1.6)
+    seen = any(_fills_octaves(each["clat_ns"]["bins"]) for each in kinds)
+    for gone in ("latency_ns", "latency_us", "latency_ms", "sync"):
+        job.pop(gone, None)
     document.pop("disk_util", None)
-    job.pop("sync", None)
+    for part in parts:
+        _speed_up(part, by)
+    return Lied(f"I/Os x {by:.3f}, latencies shorter by as much", aims(OWN) if seen else (), FEW)
+
+
+def _speed_up(part: Document, by: float) -> None:
+    block, seconds = part["io_bytes"] / part["total_ios"], part["runtime"] / 1000
     for name in COUNTED:
         if name in part:
             part[name] = type(part[name])(part[name] * by)
     for _, latency in latencies_of(part):
         _shorten(latency, by)
+        latency["N"] = part["clat_ns"]["N"]
     part["total_ios"] = part["clat_ns"]["N"]
-    seconds = part["runtime"] / 1000
-    block = parse_size(option(document, job, "bs", "4k").partition(",")[0])
-    part["io_bytes"] = part["total_ios"] * block
+    part["io_bytes"] = round(part["total_ios"] * block)
     part["io_kbytes"] = part["io_bytes"] // KIB
     part["iops"] = part["total_ios"] / seconds
     part["bw_bytes"] = int(part["io_bytes"] / seconds)
     part["bw"] = part["bw_bytes"] // KIB
-    what = f"{direction} x {by:.3f}, latencies shorter by as much"
-    return Lied(what, aims(OWN) if seen else (), "few full buckets")
+    part.pop("bw_agg", None)
 
 
 def _shorten(latency: Document, by: float) -> None:
@@ -219,7 +226,7 @@ def _shorten(latency: Document, by: float) -> None:
         shares[name] = index_to_value(value_to_index(round(value / by)))
     if bins:
         latency["bins"] = bins
-    latency["N"] = sum(bins.values()) if bins else round(latency["N"] * by)
+        latency["N"] = sum(bins.values())
 
 
 def _fills_octaves(bins: dict[str, int]) -> bool:
