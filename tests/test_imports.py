@@ -193,6 +193,18 @@ sys.exit(bool(started) or "cryptography.x509" in sys.modules or "asyncssh" not i
     )
 
 
+def test_nothing_else_loads_ssh_without_that_care() -> None:
+    """Its first import counts, wherever it is: Python's search for libraries starts a compiler."""
+    lines = [
+        (file.relative_to(ROOT).as_posix(), line)
+        for file in sorted((ROOT / "tui").rglob("*.py"))
+        for line in file.read_text().splitlines()
+    ]
+    assert [file for file, line in lines if line.strip() == "import asyncssh"] == [
+        "tui/model/lean_asyncssh.py"
+    ]
+
+
 def test_what_an_engine_loads_is_defined_cheaply() -> None:
     """A dataclass takes a millisecond to define, a Struct of msgspec a fiftieth.
 

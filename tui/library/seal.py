@@ -180,7 +180,7 @@ def _sha256_of_begin(path: Path, size: int) -> str:
 
 def _signer(found: Seal) -> str:
     """Return the fingerprint of the key that made a seal; empty if the signature does not match."""
-    import asyncssh
+    from tui.model.lean_asyncssh import asyncssh
 
     try:
         key = asyncssh.import_public_key(found.key)
@@ -202,7 +202,7 @@ def _own_key(path: Path) -> SSHKey:
 
     Raises OSError.
     """
-    import asyncssh
+    from tui.model.lean_asyncssh import asyncssh
 
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
