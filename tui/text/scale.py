@@ -47,11 +47,14 @@ def level_of(
 
 
 class Scale(Struct, frozen=True):
-    """A scale from 0: its round step, the rows of one step, and the value at the upper edge."""
+    """A scale from 0: its round step, the rows of one step, the value at the upper edge, and a
+    value in whose unit steps are round.
+    """
 
     step: float
     apart: int
     top: float
+    size: float
 
 
 def scale_of(most: float, rows: int, base: int = 1000) -> Scale:
@@ -62,30 +65,35 @@ def scale_of(most: float, rows: int, base: int = 1000) -> Scale:
     a little height.
     """
     most = max(most, 0.0) or 1.0
+    unit = _unit_of(most, base)
     found: list[tuple[float, int, Scale]] = []
     for count in range(1, max(1, min(MOST_STEPS, rows // 2)) + 1):
         apart = max(1, rows // count)
         for place, known in enumerate(ROUND):
-            step = _round_step(most * (1 - LEEWAY) / count, base, known)
-            scale = Scale(step, apart, step * rows / apart)
+            step = _round_step(most * (1 - LEEWAY) / count, unit, base, known)
+            scale = Scale(step, apart, step * rows / apart, most if base != 1000 else step * count)
             cost = scale.top / most + place * LESS_ROUND + (count == 1 and rows >= LOW) * ONLY
             found.append((round(cost, 6), -count, scale))
     return min(found, key=lambda each: each[:2])[2]
 
 
-def _round_step(least: float, base: int, known: Collection[float]) -> float:
-    """Return the smallest step of at least `least` that is round in its unit."""
+def _unit_of(value: float, base: int) -> float:
+    """Return the unit of a value, a power of `base`."""
     unit = 1.0
-    while least >= unit * base:
+    while value >= unit * base:
         unit *= base
-    while least < unit:
+    while value < unit:
         unit /= base
+    return unit
+
+
+def _round_step(least: float, unit: float, base: int, known: Collection[float]) -> float:
+    """Return the smallest step of at least `least` that is round in a unit."""
     lead = least / unit
     decade = 10.0 ** floor(log10(lead) + SAME)
     steps = [each * power for power in (decade, decade * 10) for each in known]
     steps += [2.0 ** ceil(log2(lead) - SAME)] if base != 1000 else []
-    fitting = [step for step in steps if lead * (1 - SAME) <= step < base]
-    return unit * min(fitting, default=float(base))
+    return unit * min(step for step in steps if step >= lead * (1 - SAME))
 
 
 def ticks_of(

@@ -339,7 +339,7 @@ class GraphPanel(Lines):
             return [], ""
         both = len(graph.layers) > 1
         ticks = partial(ticks_of, scale, rows, symbols=self.symbols, both=both)
-        text = graph.labels(scale.top)
+        text = graph.labels(scale.size)
         unit = text(scale.step).partition(" ")[2]
         whole = ticks(text)
         if room_of(whole, inner):
