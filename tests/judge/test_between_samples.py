@@ -102,3 +102,12 @@ def test_bytes_that_agree_between_samples_prove_a_slow_clock(
     monkeypatch.setattr(observed, "is_on_time", lambda *_: not known)
     (finding,) = found("storage-traffic", at)
     assert (finding.severity, (finding.code or "").startswith("clock")) == (expected, known)
+
+
+def test_processes_that_have_ended_are_left_out() -> None:
+    rates = [300 * MB] * 12
+    at = ran(rates, [*[300 * MB] * 10, 0.0])
+    procs = at.steps[0].telemetry[0].column("gen.procs")
+    assert procs is not None and said("storage-traffic", at) != []
+    procs.values, procs.constant = [*[5.0] * 10, 0.0], None
+    assert said("storage-traffic", at) == []

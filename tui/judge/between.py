@@ -24,7 +24,8 @@ def between_samples(
     between the same samples, and what is uncertain of it; None if they do not overlap the load.
 
     The load's bytes are known by the second. A sample inside a second splits these at a rate that
-    the seconds around it bound; I/Os in flight count on one side only.
+    the seconds around it bound, and is as late as its intervals differ; I/Os in flight count on one
+    side only.
     """
     series = at.record.series
     columns = series.columns if series is not None else []
@@ -55,7 +56,11 @@ def between_samples(
     for (_, end, _), (begin, _, _) in pairwise(spans):
         ends += [end, begin] if begin - end > TOUCHING_S / step_s else []
     unsure = chance_of(at.step.jobs).flying_bytes / step_s
+    # a busy host reads counters late: as much as its intervals differ
+    lengths = [end - begin for begin, end, _ in spans]
+    late = max(lengths) - min(lengths)
     for end in ends:
         near = known[max(0, int(end) - 1) : int(end) + 2]
-        unsure += (max(near) - min(near)) / 2  # half a second from a whole one at most
+        # half a second from a whole one at most
+        unsure += (max(near) - min(near)) / 2 + late * max(near)
     return sum((end - begin) * value for begin, end, value in spans) / own, unsure / own

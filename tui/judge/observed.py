@@ -258,7 +258,12 @@ def _values(
     if counter == "mounts":
         return host.values_of(server)
     if counter == "processes":
-        return host.values_of(own) if _all_counted(host) else []
+        # processes that have ended take the bytes of their last second along
+        column = host.column("gen.procs")
+        if column is None or not _all_counted(host):
+            return []
+        pairs = zip(host.values_of("gen.procs"), host.values_of(own), strict=False)
+        return [value if count == column.max else None for count, value in pairs]
     tops = [f"dev.{name}.{disk}" for name, place in host.devices.items() if place == "top"]
     rows = zip(*(host.values_of(name) for name in tops if host.column(name)), strict=True)
     return [None if None in row else sum(each or 0.0 for each in row) for row in rows]
