@@ -83,3 +83,17 @@ def test_what_cannot_be_a_job_is_refused_in_one_line(
     done = benchtui(tmp_path, "run", *words, "--hosts", "local", "--dry-run")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert named in done.stderr
+
+
+@pytest.mark.parametrize("words", [["rw=randread", "size=2g"], ["write", "4g", "files"]])
+def test_a_job_that_writes_gigabytes_is_not_started_without_consent(
+    words: list[str], tmp_path: Path
+) -> None:
+    target, home = tmp_path / "target", tmp_path / "home"
+    target.mkdir()
+    done = benchtui(home, "run", "fio", *words, target, "--hosts", "local")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "--yes" in done.stderr
+    assert "GiB" in done.stderr
+    assert not list(target.iterdir())
+    assert not (home / "runs").exists() or not list((home / "runs").iterdir())

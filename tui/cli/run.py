@@ -68,6 +68,10 @@ WITH_HELP = (
 ROLE_HELP = (
     "assign hosts to a suite role: a number, a share such as 50%%, rest, or names, ranges, @groups"
 )
+YES_HELP = (
+    "do not ask; needed without a terminal if a job without a profile writes more than 1 GiB on a"
+    " host"
+)
 NEVER_S = 10 * 365 * 86400.0
 STARTING_S = 30.0  # to connect, check and lay out files, before the load and of the same allocation
 
@@ -192,7 +196,7 @@ def add_all(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="once the run has started, print only its ID to stdout",
     )
-    add("--yes", action="store_true", help="do not ask")
+    add("--yes", action="store_true", help=YES_HELP)
     add(
         "--json",
         action="store_true",
@@ -247,13 +251,16 @@ def run_profile(args: argparse.Namespace, choice: SearchChoice) -> int:
             else review_text(plan, layout_ahead(plan))
         )
         return 0
-    from tui.cli.shared.launching import agreed, start
-    from tui.view.plan import caveats_of
+    from tui.cli.shared.launching import agreed, check_size, start
+    from tui.view.plan import caveats_of, plan_line
 
+    say(f"benchtui: {plan_line(plan)}")
     for caveat in caveats_of(plan):
         say(f"benchtui: {caveat}")
     for left in plan.left_out:
         say(f"benchtui: left out: {left.text()}")
+    if job_from(args) is not None:
+        check_size(plan, sure=args.yes)
     run_dir = start(agreed(plan, args.destroy, sure=args.yes))
     if args.detach:
         say(f"run {run_dir.name} is running; to watch it: benchtui attach {run_dir.name}")

@@ -25,12 +25,15 @@ from tui.view.plan_layout import (
     each_and_all,
     estimate_text,
     is_large,
+    layout_bytes,
     layout_texts,
     pace_text,
     writing_s,
     writing_text,
 )
 from tui.workloads.terms import JOB_LINE
+
+LONGEST_HOSTS = 48  # cells of host names in one line; more are only counted
 
 
 def title_text(title: str, changed: Mapping[str, str], target: str | None) -> str:
@@ -221,6 +224,17 @@ def written_bytes(plan: Plan) -> dict[str, int | None]:
     return totals
 
 
+def most_written(plan: Plan) -> int | None:
+    """Return the most bytes that one host may write, before and during the load; None: no limit.
+
+    Devices do not count: users confirm them by name. Files that the load overwrites count once.
+    """
+    before = layout_bytes(plan)
+    during = {} if written_devices(plan) else written_bytes(plan)
+    totals = [max(before[host], size) for host, size in during.items() if size is not None]
+    return max([*totals, *before.values()]) if len(totals) == len(during) else None
+
+
 def writes_at_all(step: Step) -> bool:
     """Return whether a step's load writes or trims, alone or mixed with reads."""
     return any(direction != "read" for direction in step.directions)
@@ -342,6 +356,19 @@ def plan_facts(plan: Plan, ahead: LayoutAhead = NOTHING_KNOWN) -> Iterator[PlanF
         )
     if added := added_text(plan):
         yield PlanFact(ADDS, added, "  (to the job's own options; see the job file)")
+
+
+def plan_line(plan: Plan) -> str:
+    """Return load, hosts, time and bytes of a plan in one line."""
+    profile = plan.profile
+    title = title_text(profile.title, profile.changed, plan.target)
+    names = ranges_of([host.name for host in plan.hosts])
+    count = units.plural(len(plan.hosts), "host")
+    hosts = names if len(plan.hosts) == 1 else f"{count} ({names})"
+    where = hosts if len(hosts) <= LONGEST_HOSTS else count
+    load = load_fact(plan, NOTHING_KNOWN)
+    does = load.text if load.label == "load" else f"{load.label} {load.text}{load.more}"
+    return f"{title}; on {where}; {load_and_writing(plan)}; {does}"
 
 
 def load_fact(plan: Plan, ahead: LayoutAhead) -> PlanFact:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui.cli.shared.common import ask as agrees
 from tui.cli.shared.common import paths, say
 from tui.model.address import HostAddress
 from tui.model.extras import UNPACKING, are_packed
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from tui.remote.vault import Asker, Question
 
 TERMINAL = "/dev/tty"
+MOST_BYTES = 1 << 30  # that each host writes for a job without a profile before benchtui asks
 LONGEST = 4096  # length of a typed line: the terminal's limit
 
 
@@ -136,6 +138,25 @@ def agreed(plan: Plan, names: Sequence[str], *, sure: bool) -> Plan:
         text = "{0} will be overwritten; to confirm: --destroy {0}"
         raise PreflightError([Problem(text.format(name)) for name in unnamed])
     return plan
+
+
+def check_size(plan: Plan, *, sure: bool) -> None:
+    """Ask before each host of a job without a profile writes more than 1 GiB, unless `sure`.
+
+    Raises PreflightError without consent, or without a terminal to ask on.
+    """
+    from tui.metrics import units
+    from tui.view.plan import most_written
+
+    size = most_written(plan)
+    if sure or (size is not None and size <= MOST_BYTES):
+        return
+    text = f"writes {'any number of bytes' if size is None else f'up to {units.size(size)}'}"
+    text += " on each host" if len(plan.hosts) > 1 else f" on {plan.hosts[0].name}"
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise PreflightError(f"the job {text}; to confirm: --yes; to see the plan: --dry-run")
+    if not agrees(f"the job {text}; start it?"):
+        raise PreflightError("not confirmed; nothing was started")
 
 
 def preview_targets(plan: Plan) -> Preview:
