@@ -15,6 +15,7 @@ from tui.workloads.fio.options import OF_THE_TARGET, JobOptions, job_options
 MAX_FILES = 1_000_000
 
 DEFAULT_FORMAT = "$jobname.$jobnum.$filenum"
+_WORKER, _FILE = "\0", "\1"  # stand for numbers in a path; no path contains them
 _UNKNOWN_FILES = ("opendir", "read_iolog")
 
 
@@ -145,11 +146,15 @@ def _generated_files(job: JobOptions, *, strict: bool) -> Iterator[FileSpec]:
             f"job {job.name}: {job.numjobs * count} files; at most {MAX_FILES} are supported"
         )
     sizes = _FileSizes(job, count, strict=strict, device=False)
+    # both numbers are inserted into a path that was checked once: there may be many files
+    paths = [
+        _absolute(job, base, file_name(template, job.name, _WORKER, _FILE)) for base in directories
+    ]
     first: set[str] = set()
     for worker in range(job.numjobs):
-        base = directories[worker % len(directories)]
+        of_worker = paths[worker % len(paths)].replace(_WORKER, str(worker))
         for number, size in enumerate(sizes.of_worker(worker)):
-            path = _absolute(job, base, file_name(template, job.name, worker, number))
+            path = of_worker.replace(_FILE, str(number))
             if worker == 0:
                 first.add(path)
             elif path in first:
@@ -189,7 +194,7 @@ def _no_worker_number(job: JobOptions, template: str) -> UsageError:
     )
 
 
-def file_name(template: str, job: str, worker: int, number: int | str) -> str:
+def file_name(template: str, job: str, worker: int | str, number: int | str) -> str:
     """Return the file name of a ``filename_format``; its keywords are case-insensitive (fio init.c,
     make_filename).
     """
