@@ -100,9 +100,7 @@ def test_compare_puts_a_run_beside_published_figures(finished: Path, capsys: Cap
     code, out, err = run(capsys, "baselines", "compare", "last")
     assert (code, err) == (0, "")
     badge = "this run is scaled down: runtime 60s against 300s (not comparable)"
-    assert out.startswith(
-        f"published results: 5 for weka/read-iops\n  all: {badge}\n"
-    )
+    assert out.startswith("published results: 5 for weka/read-iops\n") and out.count(badge) == 1
     found = json.loads(run(capsys, "baselines", "compare", "last", "--json")[1])
     assert [each["badge"] for each in found] == [badge] * 5
     assert {"what": "runtime", "ours": "60s", "theirs": "300s"} in found[0]["differs"]

@@ -73,7 +73,7 @@ def test_four_files_are_four_hosts_of_one_run(home: Path, capsys: Captured) -> N
     assert [host["name"] for host in record["hosts"]] == [file.stem for file in MAPR]
     assert found["start-skew"]["measured"] == 60.067
     assert "nfs-client-2 95.1 %" in str(found["concurrency"]["message"])
-    assert "nfs-client-2 62 %" in str(found["straggler"]["message"])
+    assert "nfs-client-2 at 62 %" in str(found["straggler"]["message"])
     (step,) = record["steps"]
     assert round(step["timing"]["window"]["length_s"]) == 940
     assert round(step["results"]["aggregate"]["write"]["iops"]) == 2200
