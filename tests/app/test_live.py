@@ -433,6 +433,29 @@ async def test_stop_asks_first_and_no_is_the_default(maker: RunMaker) -> None:
         assert [request["verb"] for request in engine.asked] == ["stop", "abort"]
 
 
+async def test_the_run_goes_on_behind_a_question_which_ends_with_it(maker: RunMaker) -> None:
+    maker.go().measure(3)
+    engine = Engine()
+    async with ControlServer(maker.run_dir, engine.answer), stage(maker) as (app, pilot):
+        live = app.live
+        await pilot.press("x")
+        await app.settle(pilot)
+        assert isinstance(app.screen, Confirm)
+        before = live.feed.state.clock.now
+        maker.measure(3)
+        app.wall = maker.now
+        live.tick()
+        await app.settle(pilot)
+        assert isinstance(app.screen, Confirm)
+        assert live.feed.state.clock.now > before
+        maker.finish()
+        app.wall = maker.now
+        live.tick()
+        await app.settle(pilot)
+        assert not isinstance(app.screen, Confirm)
+        assert engine.asked == []
+
+
 async def test_the_host_under_the_cursor_is_ended_alone_after_a_question(maker: RunMaker) -> None:
     maker.go().measure(3)
     engine = Engine()

@@ -8,22 +8,19 @@ import importlib
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from textual import events, on, work
+from textual.screen import ModalScreen
 from textual.timer import Timer
 
-from tui.app.dialogs.confirm import Confirm
 from tui.app.dialogs.findings import FindingsDialog
-from tui.app.dialogs.text_entry import NoteDialog
 from tui.app.frame.step_screen import FilteredScreen
 from tui.app.screens import live_text
+from tui.app.screens.live_control import Ending, RunControl
 from tui.app.screens.live_feed import SLICE_S, LiveFeed, Now, ReplayFeed
-from tui.app.services import remedies
 from tui.app.widgets.graph_panels import HeatPanel
 from tui.app.widgets.host_table import HostTable
-from tui.metrics.units import plural
-from tui.model.problem import BenchtuiError
 from tui.model.settings import RATES_HZ
 from tui.record.progress import can_be_judged
 
@@ -43,15 +40,6 @@ HOSTS_READ, HOSTS_COMPARED = 512, 256  # per refresh: 1024 hosts in every second
 EARLY = 0.5  # of a refresh: timers are not exact
 READ_SHARE = 3.0  # reading time per paint, as a multiple of the paint's duration
 MANY_HOSTS, MANY_OBJECTS = 100, 5_000  # objects created per second by 1000 hosts, in two passes
-HOLDS_LOAD = ("running", "connecting")  # states in which a single host can be stopped
-Ending = Literal["stop", "abort", "host"]
-QUESTIONS: dict[str, tuple[str, str]] = {
-    "stop": ("Stop the run now?", "Every host stops its load; results so far are kept."),
-    "abort": (
-        "Abort the run?",
-        "Every host kills its load immediately; the result is marked aborted.",
-    ),
-}
 GIVE_WAY_S = 0.002  # a key needs several turns of the event loop until painted
 LOOK_SLICE_S = 0.005  # of checks; the next part may be a check of all hosts, which takes 30 ms
 LONGEST_KEY_S = 0.1  # endless keys do not delay reading
@@ -209,6 +197,7 @@ class WatchingScreen(FilteredScreen):
         Stays on this screen if the user has pressed a key since, or is looking at another one.
         """
         state = self.feed.state
+        self.control.close_question()
         if self.feed.replay or not state.ended or self.began_over is not False:
             return
         if self.ended_at is None:
@@ -241,8 +230,8 @@ class WatchingScreen(FilteredScreen):
 
     @on(events.ScreenSuspend)
     def hold_timer(self) -> None:
-        """Stop reading and painting while another screen is shown."""
-        if self._timer is not None:
+        """Stop reading and painting while another screen is shown; go on behind a dialog."""
+        if self._timer is not None and not isinstance(self.app.screen, ModalScreen):
             self._timer.pause()
 
     @on(events.Unmount)
@@ -401,87 +390,6 @@ def free_ended_screens() -> None:
         gc.unfreeze()
         gc.collect()
         gc.freeze()
-
-
-class RunControl:
-    """Asks for confirmation, and sends requests to the engine of a run."""
-
-    def __init__(self, screen: StepScreen, run_dir: Path, feed: LiveFeed | ReplayFeed) -> None:
-        self.screen = screen
-        self.run_dir = run_dir
-        self.feed = feed
-
-    def end(self, what: Ending, host: str | None) -> None:
-        """Ask, then stop the run and keep its results, abort it, or stop the load on one host."""
-        if not self._can_end():
-            return
-        if what == "host":
-            self._end_host(host)
-        else:
-            question, body = QUESTIONS[what]
-            hosts = plural(len(self.feed.state.hosts), "host")
-            self._ask(question, f"{hosts}. {body}", {"verb": what, "by": "app"})
-
-    def _end_host(self, host: str | None) -> None:
-        view = self.feed.state.hosts.get(host or "")
-        if view is None or view.state not in HOLDS_LOAD:
-            self.screen.notify(
-                f"{host} is running no load" if host else "no hosts yet", markup=False
-            )
-            return
-        body = (
-            f"The other hosts continue. Results of {view.name} so far are kept; the run becomes"
-            " partial."
-        )
-        request = {"verb": "stop-host", "host": view.name, "by": "app"}
-        self._ask(f"Stop the load of {view.name} only?", body, request)
-
-    def note(self) -> None:
-        """Ask for a note and save it."""
-
-        def written(text: str | None) -> None:
-            if text:
-                self._send({"verb": "note", "text": text, "by": "app"})
-
-        self.screen.app.push_screen(NoteDialog(self.run_dir.name), written)
-
-    def mend(self, plan: Plan | None) -> None:
-        """Ask, then apply the remedy for a refused or failed run."""
-        if self.feed.replay:
-            self.screen.notify("this is a replay: no remedy needed")
-        else:
-            remedies.mend(self.screen, remedies.of_state(self.feed.state), self.run_dir, plan)
-
-    def _can_end(self) -> bool:
-        """Return whether there is something to stop; show why if not."""
-        over = live_text.is_over(self.feed)
-        if self.feed.replay or over:
-            self.screen.notify(
-                "this is a replay: nothing to stop" if self.feed.replay else "this run has ended"
-            )
-        return not (self.feed.replay or over)
-
-    def _ask(self, question: str, body: str, request: dict[str, str]) -> None:
-        def answered(answer: str | None) -> None:
-            if answer == "yes":
-                self._send(request)
-
-        dialog = Confirm(question, f"{self.run_dir.name}\n{body}", warns=True)
-        self.screen.app.push_screen(dialog, answered)
-
-    def _send(self, request: dict[str, str]) -> None:
-        self.screen.run_worker(self._sent(request), group="control", exit_on_error=False)
-
-    async def _sent(self, request: dict[str, str]) -> None:
-        """Send a request to the engine, or add a note to the record of an ended run."""
-        try:
-            error = await asyncio.to_thread(live_text.deliver, self.run_dir, request)
-        except BenchtuiError as problem:
-            error = str(problem)
-        if error:
-            self.screen.notify(error, severity="error", markup=False)
-        elif request["verb"] == "note":
-            self.screen.notify("note saved")
 
 
 LOOK_AT_ENGINE_S = 2.0

@@ -1,0 +1,115 @@
+"""Ask before a run is stopped, and send requests to its engine."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Literal
+
+from tui.app.dialogs.confirm import Confirm
+from tui.app.dialogs.text_entry import NoteDialog
+from tui.app.frame.step_screen import StepScreen
+from tui.app.screens import live_text
+from tui.app.screens.live_feed import LiveFeed, ReplayFeed
+from tui.app.services import remedies
+from tui.metrics.units import plural
+from tui.model.plan import Plan
+from tui.model.problem import BenchtuiError
+
+HOLDS_LOAD = ("running", "connecting")  # states in which a single host can be stopped
+Ending = Literal["stop", "abort", "host"]
+QUESTIONS: dict[str, tuple[str, str]] = {
+    "stop": ("Stop the run now?", "Every host stops its load; results so far are kept."),
+    "abort": (
+        "Abort the run?",
+        "Every host kills its load immediately; the result is marked aborted.",
+    ),
+}
+
+
+class RunControl:
+    """Asks for confirmation, and sends requests to the engine of a run."""
+
+    def __init__(self, screen: StepScreen, run_dir: Path, feed: LiveFeed | ReplayFeed) -> None:
+        self.screen = screen
+        self.run_dir = run_dir
+        self.feed = feed
+        self.asked: Confirm | None = None  # the question that is shown
+
+    def close_question(self) -> None:
+        """Close the question whether to stop if the run has ended meanwhile."""
+        if self.asked is not None and self.asked.is_current and not self._can_end():
+            self.asked.dismiss(None)
+
+    def end(self, what: Ending, host: str | None) -> None:
+        """Ask, then stop the run and keep its results, abort it, or stop the load on one host."""
+        if not self._can_end():
+            return
+        if what == "host":
+            self._end_host(host)
+        else:
+            question, body = QUESTIONS[what]
+            hosts = plural(len(self.feed.state.hosts), "host")
+            self._ask(question, f"{hosts}. {body}", {"verb": what, "by": "app"})
+
+    def _end_host(self, host: str | None) -> None:
+        view = self.feed.state.hosts.get(host or "")
+        if view is None or view.state not in HOLDS_LOAD:
+            self.screen.notify(
+                f"{host} is running no load" if host else "no hosts yet", markup=False
+            )
+            return
+        body = (
+            f"The other hosts continue. Results of {view.name} so far are kept; the run becomes"
+            " partial."
+        )
+        request = {"verb": "stop-host", "host": view.name, "by": "app"}
+        self._ask(f"Stop the load of {view.name} only?", body, request)
+
+    def note(self) -> None:
+        """Ask for a note and save it."""
+
+        def written(text: str | None) -> None:
+            if text:
+                self._send({"verb": "note", "text": text, "by": "app"})
+
+        self.screen.app.push_screen(NoteDialog(self.run_dir.name), written)
+
+    def mend(self, plan: Plan | None) -> None:
+        """Ask, then apply the remedy for a refused or failed run."""
+        if self.feed.replay:
+            self.screen.notify("this is a replay: no remedy needed")
+        else:
+            remedies.mend(self.screen, remedies.of_state(self.feed.state), self.run_dir, plan)
+
+    def _can_end(self) -> bool:
+        """Return whether there is something to stop; show why if not."""
+        over = live_text.is_over(self.feed)
+        if self.feed.replay or over:
+            self.screen.notify(
+                "this is a replay: nothing to stop" if self.feed.replay else "this run has ended"
+            )
+        return not (self.feed.replay or over)
+
+    def _ask(self, question: str, body: str, request: dict[str, str]) -> None:
+        def answered(answer: str | None) -> None:
+            self.asked = None
+            if answer == "yes" and self._can_end():
+                self._send(request)
+
+        self.asked = Confirm(question, f"{self.run_dir.name}\n{body}", warns=True)
+        self.screen.app.push_screen(self.asked, answered)
+
+    def _send(self, request: dict[str, str]) -> None:
+        self.screen.run_worker(self._sent(request), group="control", exit_on_error=False)
+
+    async def _sent(self, request: dict[str, str]) -> None:
+        """Send a request to the engine, or add a note to the record of an ended run."""
+        try:
+            error = await asyncio.to_thread(live_text.deliver, self.run_dir, request)
+        except BenchtuiError as problem:
+            error = str(problem)
+        if error:
+            self.screen.notify(error, severity="error", markup=False)
+        elif request["verb"] == "note":
+            self.screen.notify("note saved")
