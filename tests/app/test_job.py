@@ -270,3 +270,16 @@ async def test_each_load_generator_keeps_what_was_typed_and_passes_on_what_both_
         await user.press("right")
         await user.sees(lambda: "ranks" in screen.form.values)
         assert screen.form.values["ranks"] == "3"
+
+
+async def test_a_plan_that_takes_long_is_built_beside_the_typing(home: Path) -> None:
+    async with opened(local(home)) as user:
+        screen = await form(user)
+        screen.planning.is_slow = True
+        await change(user, "numjobs", "12")
+        await user.sees(lambda: screen.plan is not None and screen.plan.steps[0].in_flight == 192)
+        await change(user, "size", "1")
+        screen.planning.is_slow = True
+        await change(user, "size", "12")  # less than a block
+        await user.sees("less than one block")
+        assert screen.plan is None

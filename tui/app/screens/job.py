@@ -241,8 +241,8 @@ class JobScreen(PlanScreen):
             if stays:
                 self.form.focus_on(TOOL, typing=True)
 
-    def build_plan(self) -> Plan:
-        """Return the plan of the terms, and select their profile, so that Review shows the same.
+    def take_input(self) -> LoadedProfile:
+        """Return the profile of the terms and select it, so that Review shows the same.
 
         Raises UsageError.
         """
@@ -263,7 +263,7 @@ class JobScreen(PlanScreen):
         selection.reset_input()
         selection.repeat = "" if saved or self.repeat == ONCE else self.repeat
         selection.changes += 1
-        return review_form.plan_of(self.loaded, self.shell)
+        return self.loaded
 
     def saved_profile(self) -> LoadedProfile | None:
         """Return the profile that the fields were saved as; None if they or it changed since."""
@@ -284,9 +284,9 @@ class JobScreen(PlanScreen):
 
         return load(made_profile(self.workload, given, tag, int(repeat)), "").data
 
-    def show_problem(self, problem: str) -> None:
+    def show_problem(self, problem: str, *, in_form: bool = False) -> None:
         """Show why the plan cannot be started; a target not typed yet is no mistake."""
-        super().show_problem(problem)
+        super().show_problem(problem, in_form=in_form)
         if problem == self.no_target:
             self.form.show_problem("")
             self.plan_pane.show(partial(draft_lines, self.draft()))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -32,8 +33,10 @@ from tui.app.widgets.lines import entitle, show_text
 from tui.model.plain import some
 from tui.model.problem import BenchtuiError
 from tui.remote.vault import Remembering
+from tui.view.plan_layout import layout_bytes
 
 if TYPE_CHECKING:
+    from tui.app.frame.shell import AppShell
     from tui.engine.inputs.profiles import LoadedProfile
     from tui.engine.preflight.preview import HostReadiness, Preview
     from tui.model.plan import Plan
@@ -43,6 +46,9 @@ Way = tuple[str, str, str]
 READ_S = 0.5  # time a plan is on the screen before a key starts it
 STARTS = next(action.keys for action in actions.REVIEW if action.id == "review.launch")
 WAITS = "starting in a moment; any other key cancels"
+PLANNING, PLANNING_GROUP = "planning ...", "planning"
+SLOW_S = 0.15  # a plan that took longer is built beside the typing
+TYPING_S = 0.3  # pause in the typing before that
 EARLY = "plan just changed: press Enter again"
 
 
@@ -156,6 +162,24 @@ class LaunchLine(Static):
         return Content.assemble(key, (self.plan_text, "bold $bright"))
 
 
+class PlanBuilder:
+    """Builds plans, and knows whether the last one took long."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self.is_slow = False
+
+    def plan_of(self, loaded: LoadedProfile, shell: AppShell) -> Plan:
+        """Return the plan of a profile for the selection. Raises BenchtuiError."""
+        began = self._clock()
+        try:
+            plan = review_form.plan_of(loaded, shell)
+            layout_bytes(plan)  # added up once, here rather than for the screen
+            return plan
+        finally:
+            self.is_slow = self._clock() - began > SLOW_S
+
+
 class PlanScreen(StepScreen):
     """The base of screens with a form and its plan.
 
@@ -169,6 +193,7 @@ class PlanScreen(StepScreen):
         super().__init__()
         self.loaded: LoadedProfile | None = None
         self.plan: Plan | None = None
+        self.planning = PlanBuilder()
         self.problem: str | None = None
         self.starting = False
         self.arrives = True  # from another screen, not from a dialog above this one
@@ -200,8 +225,8 @@ class PlanScreen(StepScreen):
         """Keep the input of the form."""
         raise NotImplementedError
 
-    def build_plan(self) -> Plan:
-        """Return the plan for selection and input. Raises BenchtuiError."""
+    def take_input(self) -> LoadedProfile:
+        """Put the input into the selection and return the profile to plan. Raises BenchtuiError."""
         raise NotImplementedError
 
     # -- from the form to the plan
@@ -210,21 +235,29 @@ class PlanScreen(StepScreen):
     async def form_edited(self) -> None:
         """Keep the input, and build the plan again."""
         await self.keep_typed()
-        self.replan()
+        self.replan(typing=True)
 
-    def replan(self) -> None:
-        """Build the plan and show it."""
+    def replan(self, *, typing: bool = False) -> None:
+        """Build the plan and show it; while somebody is typing, a plan that takes long is built
+        aside.
+        """
         self.plan, self.problem = None, None
+        self.workers.cancel_group(self, PLANNING_GROUP)
         self.form.show_problem("")
         if self.form.errors:
             wrong = [field.label for field in self.form.fields if field.error]
             self.show_problem(f"{', '.join(wrong)}: invalid, see the form")
             return
         try:
-            self.plan = self.build_plan()
+            loaded = self.take_input()
+            if typing and self.planning.is_slow:
+                self.problem = PLANNING
+                show_text(self.launch_line, Content.styled(PLANNING, "$dim"))
+                self.run_worker(replan_aside(self, loaded), group=PLANNING_GROUP, exclusive=True)
+                return
+            self.plan = self.planning.plan_of(loaded, self.shell)
         except BenchtuiError as error:
-            self.form.show_problem(str(error).splitlines()[0])
-            self.show_problem(str(error))
+            self.show_problem(str(error), in_form=True)
             return
         self.show_plan()
 
@@ -266,8 +299,10 @@ class PlanScreen(StepScreen):
         if await self.at_logout.update(plan.hosts, self.shell.paths):
             self.replan()
 
-    def show_problem(self, problem: str) -> None:
+    def show_problem(self, problem: str, *, in_form: bool = False) -> None:
         """Show why the plan cannot be started."""
+        if in_form:
+            self.form.show_problem(problem.splitlines()[0])
         self.problem = problem
         self.show_warnings([])
         self.plan_pane.show_problem(problem)
@@ -421,3 +456,15 @@ class PlanScreen(StepScreen):
             self.notify(str(error), severity="error")
         finally:
             self.starting = False
+
+
+async def replan_aside(screen: PlanScreen, loaded: LoadedProfile) -> None:
+    """Build a plan in a thread once nobody types, and show it: keys never wait for it."""
+    await asyncio.sleep(TYPING_S)
+    try:
+        plan = await asyncio.to_thread(screen.planning.plan_of, loaded, screen.shell)
+    except BenchtuiError as error:
+        screen.show_problem(str(error), in_form=True)
+        return
+    screen.plan, screen.problem = plan, None
+    screen.show_plan()

@@ -25,7 +25,7 @@ from tui.model.problem import BenchtuiError, UsageError
 
 if TYPE_CHECKING:
     from tui.app.frame.shell import AppShell
-    from tui.model.plan import Plan
+    from tui.engine.inputs.profiles import LoadedProfile
 
 
 RECENT = 20  # newest runs searched for one whose hosts all exist
@@ -187,8 +187,8 @@ class ReviewScreen(PlanScreen):
         await self.fill_form()
         self.replan()
 
-    def build_plan(self) -> Plan:
-        """Return the plan for the selection. Raises UsageError."""
+    def take_input(self) -> LoadedProfile:
+        """Return the selected profile. Raises UsageError."""
         if self.loaded is None:
             raise UsageError("no profile chosen")
-        return review_form.plan_of(self.loaded, self.shell)
+        return self.loaded
