@@ -16,9 +16,9 @@ from tui.judge.check import (
 from tui.judge.machines import file_systems
 from tui.judge.observed import clients, record_of
 from tui.metrics import units
+from tui.model.criteria import DURABLE
 from tui.model.host_tables import BlockLayer, Mount, rows
 from tui.model.operands import Operands, unique
-from tui.model.record import DURABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -1,4 +1,6 @@
-"""Fail criteria such as `read.p99 > 2ms`, and check thresholds that a profile may change."""
+"""Fail criteria such as `read.p99 > 2ms`, check thresholds that a profile may change, and
+conditions that checks know.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,8 @@ from tui.model.problem import did_you_mean
 
 MetricName = Literal["iops", "bandwidth", "latency", "ops"]
 Order = Literal["<", "<=", ">", ">="]
+
+DURABLE = ("cache-off", "cache-protected")  # conditions: writes survive a power cut
 
 FORM = re.compile(
     r"\s*(?:(?P<direction>[a-z-]+)\.)?(?P<metric>p\d{1,2}(?:\.\d+)?|[a-z-]+)\s*(?P<order><=|>=|<|>)\s*"

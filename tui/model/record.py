@@ -123,10 +123,6 @@ class HeadlineRecord(RecordPart):
     )
 
 
-# IDs of conditions under which writes survive a power cut
-DURABLE = ("cache-off", "cache-protected")
-
-
 class AttestationRecord(RecordPart):
     """A condition that only a person can confirm, with the answer."""
 

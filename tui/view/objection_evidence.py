@@ -20,8 +20,8 @@ from tui.metrics.figures import (
 )
 from tui.metrics.histogram import Histogram
 from tui.metrics.registry import MIXED, each_io_once
+from tui.model.criteria import DURABLE
 from tui.model.host_tables import Content, rows
-from tui.model.record import DURABLE
 from tui.record.headline import coverage_text, is_short, length_text
 from tui.text.run_texts import run_text
 from tui.view.host_links import speeds_of
