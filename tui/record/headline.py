@@ -270,7 +270,7 @@ def coverage_text(covered: Sequence[CoverageRecord]) -> str:
     )
 
 
-def metadata_notes(metadata: MetadataRecord) -> list[str]:
+def metadata_notes(metadata: MetadataRecord, *, shift_told: bool = False) -> list[str]:
     """Return the notes that are needed to read the tables."""
     version = (
         f"{metadata.tool} {metadata.version}"
@@ -288,7 +288,7 @@ def metadata_notes(metadata: MetadataRecord) -> list[str]:
     repeated = any(len(each.iterations) > 1 for each in metadata.operations.values())
     if repeated and (whose := rank_0_text(metadata)):
         notes.append(f"by iteration: {whose}, {RANK_0}")
-    if metadata.shift_text:
+    if metadata.shift_text and not shift_told:
         shift = worded_from({"by-generator": of_generator}, metadata.shift_text)
         notes.append(f"rank shift: {shift}")
     notes += metadata.printed

@@ -21,6 +21,7 @@ from tui.view.charts import (
     percentile_curves,
 )
 from tui.view.comparison import ROLES, SURE, signed
+from tui.view.comparison_sentence import NOISE
 from tui.view.search_chart import overlay_chart, scaling_overlay
 
 HEIGHT, LEAST_HEIGHT = 18, 9
@@ -141,7 +142,9 @@ def latency_page(
     lines: list[Line] = []
     for each in latencies_of(found):
         role = ROLES.get(found.word, BRIGHT)
-        said = indented([(latency_sentence(each, found.word), role)], width, 0)
+        said = indented(
+            [(latency_sentence(each, found.word, unknown=is_noise_unknown(found)), role)], width, 0
+        )
         table = figure_table(each, names, width, sure=found.word in SURE)
         if width < LEAST_PAIR_WIDTH and height < len([*said, *table]) + 2 * LEAST_STACKED:
             table.pop()  # the changes, which sentence and chart have too
@@ -161,10 +164,17 @@ def latency_page(
     return lines
 
 
-def latency_sentence(each: Latencies, word: Word) -> str:
+def is_noise_unknown(found: Comparison) -> bool:
+    """Return whether a comparison is inconclusive because it has single runs."""
+    within = any(each.headline and each.within_runs for each in found.changes)
+    return within and found.word == "inconclusive"
+
+
+def latency_sentence(each: Latencies, word: Word, *, unknown: bool = False) -> str:
     """Return at which percentiles B is faster or slower than A, and by how much.
 
     `word`: the result of the comparison; it comes first if it is not that B is better or worse.
+    `unknown`: it is that because of unknown noise.
     """
     changes = each.changes
     sides = {
@@ -178,7 +188,8 @@ def latency_sentence(each: Latencies, word: Word) -> str:
     ]
     is_told = f"is {', '.join(told)}" if told else f"is within {units.share(NOTABLE)} of A's"
     text = f"B's {each.what} latency {is_told}"
-    return text if word in SURE else f"{word.capitalize()}: {text}"
+    why = f", {NOISE}" if unknown else ""
+    return text if word in SURE else f"{word.capitalize()}{why}: {text}"
 
 
 def _by(shares: Sequence[float]) -> str:

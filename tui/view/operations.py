@@ -139,8 +139,13 @@ def _figure(rate: float | None, moved: int) -> tuple[str, str]:
     return metric_of_operation(moved).split(rate_of_operation(rate, moved))
 
 
-def operation_lines(metadata: MetadataRecord, width: int) -> list[Line]:
-    """Return figures, notes and iterations; iterations beside the figures if two of them fit."""
+def operation_lines(
+    metadata: MetadataRecord, width: int, *, shift_told: bool = False
+) -> list[Line]:
+    """Return figures, notes and iterations; iterations beside the figures if two of them fit.
+
+    `shift_told`: a finding tells the rank shift.
+    """
     wide = name_width(metadata)
     iterations_at = wide + 4 * FIGURE_WIDTH + GAP
     has_room = width - iterations_at >= wide + 2 * FIGURE_WIDTH
@@ -149,7 +154,7 @@ def operation_lines(metadata: MetadataRecord, width: int) -> list[Line]:
     rates = iterations[0] if iterations else []
     notes = [
         Line.of((part, LABEL))
-        for text in metadata_notes(metadata)
+        for text in metadata_notes(metadata, shift_told=shift_told)
         for part in textwrap.wrap(text, width, subsequent_indent="  ")
     ]
     return (

@@ -94,7 +94,12 @@ def described(make: Made, title: str = "", workers: int = 0) -> Made:
         if title:
             plan = replace(plan, profile=replace(plan.profile, title=title))
         if workers:
-            plan = replace(plan, steps=[told(step, workers) for step in plan.steps])
+            changed = {**plan.profile.changed, "numjobs": str(workers)}
+            plan = replace(
+                plan,
+                profile=replace(plan.profile, changed=changed),
+                steps=[told(step, workers) for step in plan.steps],
+            )
         path.write_bytes(msgspec.json.encode(plan))
         return maker
 

@@ -276,7 +276,8 @@ def figures(page: Page, width: int) -> list[Line]:
     if step is not None and step.metadata is not None:
         from tui.view.operations import operation_lines
 
-        return operation_lines(step.metadata, width)
+        told = any(each.id == "rank-shift" for each in page.record.findings)
+        return operation_lines(step.metadata, width, shift_told=told)
     titles = columns(width)
     kind = page.record.latency_kind if step is None else page.record.latency_kind_of(step)
     who = page.shown_job or "All hosts"
