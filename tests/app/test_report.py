@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from tests.app.journal_maker import RUN_ID, RunMaker, host_names
 from tests.cli.test_compare import keep
 from tests.samples.records import IOPS, run, step
 from tui.app.dialogs.export import ExportRequest
+from tui.app.services import exporting
 from tui.app.services.exporting import free_path, write_report
 from tui.app.widgets.form import TextInput
 from tui.library.build import write_record
@@ -118,6 +120,33 @@ async def test_runs_that_have_nothing_in_common_are_no_sides(tmp_path: Path) -> 
         await user.is_told("repetitions")
         await user.press("p")
         await user.sees("Inconclusive: ")
+
+
+async def test_a_report_under_way_is_shown_until_it_is_there(
+    tmp_path: Path, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(2)).begin().go().measure(4).finish()
+    write_record(maker.run_dir)
+    asked, done = list[ExportRequest](), asyncio.Event()
+
+    async def slowly(_: object, wanted: ExportRequest, *more: object) -> Path:
+        asked.append(wanted)
+        await done.wait()
+        return here / "there"
+
+    monkeypatch.setattr(exporting, "write_report", slowly)
+    async with opened(options(tmp_path), size=(80, 24)) as user:
+        await user.press("6")
+        await user.sees("weka/read-iops")
+        await user.press("w")
+        await user.sees(lambda: proposed(user) == f"{here}/{RUN_ID}.html")
+        await user.press("enter")
+        await user.sees(exporting.WRITING)
+        await user.press("down", "enter")
+        await user.sees(exporting.WRITING)
+        assert len(asked) == 1
+        done.set()
+        await user.is_told(f"wrote {here}/there")
 
 
 async def test_why_there_is_no_report_is_reported(tmp_path: Path) -> None:

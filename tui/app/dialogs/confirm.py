@@ -31,10 +31,14 @@ class Dialog(CalmScreen, ModalScreen[Returned]):
     CSS_PATH: ClassVar = [Path(__file__).with_name("dialog.tcss")]
     accept: Callable[[Returned], Awaitable[object]] | None = None
     is_accepting = False
+    busy = ""
 
-    def accepting(self, accept: Callable[[Returned], Awaitable[object]]) -> Self:
-        """Have `submit` call a function with the entry; a BenchtuiError keeps the dialog open."""
-        self.accept = accept
+    def accepting(self, accept: Callable[[Returned], Awaitable[object]], busy: str = "") -> Self:
+        """Have `submit` call a function with the entry; a BenchtuiError keeps the dialog open.
+
+        `busy`: what is shown while the function works.
+        """
+        self.accept, self.busy = accept, busy
         return self
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -52,7 +56,6 @@ class Dialog(CalmScreen, ModalScreen[Returned]):
         """
         return super().dismiss(result) if self.is_current else AwaitComplete()
 
-
     def submit(self, entry: Returned) -> None:
         """Close with an entry once it is accepted.
 
@@ -66,9 +69,11 @@ class Dialog(CalmScreen, ModalScreen[Returned]):
 
     async def _try(self, accepted: Awaitable[object], entry: Returned) -> None:
         self.show_refusal("")
+        self.show_busy(self.busy)
         try:
             await accepted
         except BenchtuiError as error:
+            self.show_busy("")
             self.show_refusal(str(error))
         else:
             self.dismiss(entry)
@@ -81,14 +86,21 @@ class Dialog(CalmScreen, ModalScreen[Returned]):
             line.update(reason)
             line.set_class(bool(reason), "-shown")
 
+    def show_busy(self, text: str) -> None:
+        """Show what is being done with the entry; an empty text removes it."""
+        for line in self.query(Refusal):
+            line.set_class(bool(text), "-busy")
+        self.show_refusal(text)
+
 
 class Refusal(Static):
-    """A line in a dialog: why its entry is not accepted."""
+    """A line in a dialog: why its entry is not accepted, or what is being done with it."""
 
     DEFAULT_CSS = """
     Refusal {
         display: none; height: auto; color: $bad; padding: 0 1;
         &.-shown { display: block; }
+        &.-busy { color: $text; }
     }
     """
 

@@ -14,6 +14,7 @@ from textual.screen import Screen
 from tui.app.dialogs.export import CopyDialog, ExportDialog, ExportFormat, ExportRequest
 from tui.metrics.units import plural
 from tui.model.exporter import installed, load
+from tui.model.extras import are_packed
 from tui.model.paths import from_home, is_folder, is_there, to_write
 from tui.model.problem import BenchtuiError, Problem, UsageError
 
@@ -75,6 +76,7 @@ FORMATS = [
     ExportFormat("html", "a browser", "one page with charts", "readable offline, in one file"),
     ExportFormat("md", "a ticket", "Markdown", "tables without charts"),
 ]
+WRITING = "writing the report ... Esc cancels"
 Sides = Sequence[Sequence[Path]]
 
 
@@ -93,12 +95,12 @@ async def report_runs(
     async def write(wanted: ExportRequest | None) -> None:
         if wanted is None:
             return
-        screen.notify("writing the report")
         path = await write_report(sides, wanted, environ, across)
         screen.notify(f"wrote {path}", markup=False)
 
     dialog = ExportDialog(f"Report of {name}", FORMATS, propose, screen.shell.symbols)
-    await screen.app.push_screen_wait(dialog.accepting(write))
+    busy = "; unpacks numpy and scipy first, once" if are_packed() else ""
+    await screen.app.push_screen_wait(dialog.accepting(write, f"{WRITING}{busy}"))
 
 
 async def write_report(
