@@ -93,7 +93,7 @@ def help_lines(screen: str, search: str, width: int) -> list[Line]:
     """
     sections = help_sections(screen, search)
     if not sections:
-        return []
+        return [Line.of(("no key found", LABEL))]
     half = (width - GUTTER) // 2 if width >= TWO_FROM else width
     columns: tuple[list[Line], list[Line]] = ([], [])
     for heading, found in sections:
@@ -125,8 +125,7 @@ class HelpScreen(Dialog[Action | None]):
 
     CSS_PATH: ClassVar = [*Dialog.CSS_PATH, "help.tcss"]
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "close", show=False),
-        Binding("f1,enter", "dismiss", "close", show=False),
+        Binding("escape,f1,enter", "dismiss", "close", show=False),
         Binding("down", "move('row', 1)", "down", show=False),
         Binding("up", "move('row', -1)", "up", show=False),
         Binding("pagedown", "move('page', 1)", "page down", show=False),
@@ -167,14 +166,6 @@ class HelpScreen(Dialog[Action | None]):
     def choose(self) -> None:
         """Close the list."""
         self.dismiss()
-
-    def action_leave(self) -> None:
-        """Clear the search or, if it is empty, close."""
-        search = self.query_one(Input)
-        if search.value:
-            search.value = ""
-        else:
-            self.dismiss()
 
     def action_move(self, unit: Unit, direction: int) -> None:
         """Scroll the list, while the search field keeps the focus."""
