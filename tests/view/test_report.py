@@ -32,6 +32,7 @@ from tui.view.matrix_chart import series_of
 from tui.view.objection_catalogue import objections_to
 from tui.view.report.content import ReportedRun, report_of
 from tui.view.report.heat import HeatCounts, heat_of, patches_of
+from tui.view.report.overview import is_edited_since
 from tui.view.report.run_charts import sweep_chart
 from tui.view.report.side_by_side import Versus
 from tui.view.report.step_charts import points_of, reading_note, tail_curve
@@ -410,6 +411,19 @@ addEventListener("load", () => {
 WIDTHS = (1280, 400)
 KINDS = ("run", "sides", "sweep", "searches", "mdtest")
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+
+
+def test_an_earlier_text_of_a_profile_is_told_from_a_later_one() -> None:
+    first, second = run_of(step(), run_id="A"), run_of(step(), run_id="B")
+    first.created_utc, second.created_utc = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
+    first.profile.sha256, second.profile.sha256 = "a" * 64, "b" * 64
+    both = [first, second]
+    assert [is_edited_since(each, both) for each in both] == [True, False]
+    page = markdown_of(report_of([ReportedRun(each) for each in both]))
+    lines = [line for line in page.splitlines() if "edited since" in line]
+    assert lines and all("A: " in line for line in lines)
+    second.profile.sha256 = first.profile.sha256
+    assert not any(is_edited_since(each, both) for each in both)
 
 
 def chromium(folder: Path, *arguments: str) -> str:

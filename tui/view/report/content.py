@@ -47,7 +47,13 @@ from tui.view.matrix import knee_texts
 from tui.view.matrix_bests import best_table, notes_below
 from tui.view.published import OURS_IS, PublishedView
 from tui.view.report.heat import Heat, heat_of
-from tui.view.report.overview import card_of, detailed_steps, measured_steps, name_of
+from tui.view.report.overview import (
+    card_of,
+    detailed_steps,
+    is_edited_since,
+    measured_steps,
+    name_of,
+)
 from tui.view.report.run_charts import operations_chart, sweep_charts, telemetry_charts
 from tui.view.report.searches import sizing_blocks
 from tui.view.report.side_by_side import ALONE, Versus, answers, compared, names_of, side_by_side
@@ -342,10 +348,17 @@ def report_of(
 
     `drawn`: with charts. Raises UsageError for unreadable thresholds of a profile.
     """
-    sides = versus.parted([source.record for source in sources])
+    records = [source.record for source in sources]
+    sides = versus.parted(records)
     names = names_of(sides) if len(sources) > 1 else [""]
     parts = [
-        _part(source, f"run-{number}", name, drawn=drawn)
+        _part(
+            source,
+            f"run-{number}",
+            name,
+            drawn=drawn,
+            edited=is_edited_since(source.record, records),
+        )
         for number, (source, name) in enumerate(zip(sources, names, strict=True), 1)
     ]
     if len(parts) == 1:
@@ -358,7 +371,7 @@ def report_of(
     )
 
 
-def _part(source: ReportedRun, place: str, name: str, *, drawn: bool) -> RunPart:
+def _part(source: ReportedRun, place: str, name: str, *, drawn: bool, edited: bool) -> RunPart:
     record = source.record
     steps = detailed_steps(record)
     heat = heat_of(source.run_dir, steps) if drawn else {}
@@ -382,7 +395,8 @@ def _part(source: ReportedRun, place: str, name: str, *, drawn: bool) -> RunPart
         DocumentSection(f"{place}-{name}", title, list(blocks)) for name, title, blocks in found
     ]
     shown = [each for each in sections if each.blocks]
-    return RunPart(card_of(record, source.published, place, source.called), shown, name)
+    card = card_of(record, source.published, place, source.called, edited=edited)
+    return RunPart(card, shown, name)
 
 
 # -- findings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tui.judge.severity import by_weight
 from tui.judge.wording import bottleneck_text, message_of
@@ -22,6 +22,7 @@ from tui.text.search import caveats
 from tui.view.document import Card, Facts
 from tui.view.published import PublishedView
 from tui.view.step_notes import VERDICTS, checks_text, repeated_text, step_label
+from tui.workloads.terms import JOB_LINE
 
 IN_FULL = 4  # more steps are a matrix, whose tables have them all
 MEMBERS = 6
@@ -75,15 +76,40 @@ ROLES = {"valid": GOOD, "valid-with-warnings": WARN, "invalid": BAD}
 STATES = {"complete": GOOD, "failed": BAD, "aborted": BAD}
 
 
-def card_of(record: RunRecord, view: PublishedView | None, place: str, called: str = "") -> Card:
+def is_edited_since(record: RunRecord, others: Iterable[RunRecord]) -> bool:
+    """Return whether a later run has another text of the same profile and version."""
+    own = record.profile
+    if not own.sha256 or (own.text or "").startswith(JOB_LINE):
+        return False
+    later = [
+        each.profile
+        for each in others
+        if record.created_utc and (each.created_utc or "") > record.created_utc
+    ]
+    return any(
+        (each.tag, each.version) == (own.tag, own.version) and each.sha256 not in (None, own.sha256)
+        for each in later
+    )
+
+
+def card_of(
+    record: RunRecord,
+    view: PublishedView | None,
+    place: str,
+    called: str = "",
+    *,
+    edited: bool = False,
+) -> Card:
     """Return the summary card of a run.
 
-    `place` is the id of the run's part, `called` its letter.
+    `place` is the id of the run's part, `called` its letter. `edited`: the profile was edited
+    after the run.
     """
     number, unit, what = headline_parts(record)
     verdict, role = judged(record)
     profile = record.profile
     version = f" v{profile.version}" if profile.version is not None else ""
+    version += ", edited since" if edited else ""
     return Card(
         id=place,
         title=profile.title or profile.tag,
