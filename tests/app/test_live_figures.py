@@ -33,7 +33,7 @@ async def test_of_a_mixed_load_the_sum_of_rates_and_each_p99_are_shown(tmp_path:
         total = app.live.feed.state.total
         assert f"{rate.number}{rate.unit}" == iops(total.iops)
         assert f"{moved.number} {moved.unit}" == bandwidth(total.bw_bytes_per_s)
-        assert rate.aside.startswith("avg ")
+        assert "avg " in rate.aside
         for tail, name in zip(tails, ("read", "write"), strict=True):
             view = app.live.feed.state.cluster[name]
             assert tail.title.startswith(name)
@@ -47,9 +47,9 @@ async def test_before_the_load_the_layout_is_reported(tmp_path: Path) -> None:
         assert not figures(app) and not app.live.query_one(FigureTiles).size.height
         maker.layout(2, 8)
         await app.tick(pilot, maker)
-        written, rate, left = figures(app)
+        written, rate = figures(app)
         assert f"{written.number} {written.unit}" == size(2 * 3 * (200 << 20))
-        assert f"{rate.number} {rate.unit}" == bandwidth(3 * (200 << 20)) and left.number == "0:06"
+        assert f"{rate.number} {rate.unit}" == bandwidth(3 * (200 << 20))
 
 
 async def test_they_fit_at_80x24_beside_all_that_was_there(tmp_path: Path) -> None:

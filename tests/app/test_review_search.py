@@ -15,9 +15,10 @@ def fields(user: User) -> list[str]:
     return [name for name in user.app.screen.query_one(Form).values if name.startswith("@")]
 
 
-def planned(user: User) -> Plan:
+async def planned(user: User) -> Plan:
+    await user.sees(lambda: getattr(user.app.screen, "plan", None) is not None)
     plan = user.app.screen.plan  # type: ignore[attr-defined]
-    assert isinstance(plan, Plan), user.app.screen.problem  # type: ignore[attr-defined]
+    assert isinstance(plan, Plan)
     return plan
 
 
@@ -36,7 +37,7 @@ async def test_what_is_searched_for_over_what_and_how_long_is_chosen_in_the_form
         await change(user, "@over", "rate numjobs=1,2")
         await change(user, "@point", "20s")
         await user.sees("maximum IOPS within p99 < 5ms, over rate; numjobs 1 2")
-        search = planned(user).search
+        search = (await planned(user)).search
         assert search is not None and (search.point_s, search.points) == (20.0, 40)
         await change(user, "@over", "rate depth")
         await user.sees("'depth'")
@@ -44,7 +45,7 @@ async def test_what_is_searched_for_over_what_and_how_long_is_chosen_in_the_form
         await change(user, "@search", "curve")
         await user.sees("latency vs. load")
         assert "@over" not in fields(user)
-        search = planned(user).search
+        search = (await planned(user)).search
         assert search is not None and search.kind == "curve"
         assert [each.text for each in search.limits] == ["p99 < 5ms"], (
             "limits are of every kind of search"
@@ -73,7 +74,7 @@ async def test_a_kind_of_search_is_chosen_by_arrows_and_completed_by_enter(home:
         await user.sees("cannot start: search")
         await user.press("enter")
         await user.sees("latency vs. load")
-        search = planned(user).search
+        search = (await planned(user)).search
         assert search is not None and search.kind == "curve"
         assert user.app.focused is not None and user.app.focused.id == "review-plan", (
             "Enter ends the typing"
@@ -109,12 +110,12 @@ async def test_a_profile_that_searches_can_be_measured_and_drawn_as_a_curve(home
         await user.sees("cannot start: 'within' 30s: one point takes 1m")
         await change(user, "@within", "")
         await change(user, "@search", "curve")
-        search = planned(user).search
+        search = (await planned(user)).search
         assert search is not None and (search.kind, len(search.limits)) == ("curve", 2)
         await change(user, "@search", "none")
-        assert planned(user).search is None
+        assert (await planned(user)).search is None
         await change(user, "@search", "capacity")
-        search = planned(user).search
+        search = (await planned(user)).search
         assert search is not None and (search.kind, search.points, search.within_s) == (
             "capacity",
             20,
