@@ -194,3 +194,23 @@ async def test_half_pages_scroll_the_plan(home: Path) -> None:
     async with opened(review(home), size=(80, 16)) as user:
         await user.press("pagedown")
         await user.sees(lambda: screen_of(user).plan_pane.scroll_offset.y > 0)
+
+
+async def test_several_values_of_a_field_are_swept_as_in_a_job(home: Path) -> None:
+    async with opened(review(home), size=(120, 36)) as user:
+        await change(user, "numjobs", "1,4")
+        await user.sees(lambda: screen_of(user).plan is not None)
+        plan = screen_of(user).plan
+        assert plan is not None
+        assert [step.point for step in plan.steps if not step.warmup] == [
+            {"numjobs": 1},
+            {"numjobs": 4},
+        ]
+        await change(user, "numjobs", "1,1")
+        await user.sees(lambda: bool(field(user, "numjobs").error))
+        await change(user, "numjobs", "2,many")
+        await user.sees(lambda: "many" in (field(user, "numjobs").error or ""))
+        await change(user, "numjobs", "2")
+        await user.sees(lambda: screen_of(user).plan is not None)
+        one = screen_of(user).plan
+        assert one is not None and not any(step.point for step in one.steps)

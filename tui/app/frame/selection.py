@@ -25,6 +25,7 @@ class Selection(Struct):
     ticked: list[str] = field(default_factory=list)
     profile: str | None = None
     overrides: dict[str, str] = field(default_factory=dict)
+    swept: dict[str, str] = field(default_factory=dict)  # overrides with several values: 4k,64k
     repeat: str = ""  # empty: as the profile says
     sweep: str = ""  # numjobs=1,2,4 bs=4k,1M
     note: str = ""
@@ -92,7 +93,7 @@ class Selection(Struct):
 
     def reset_input(self) -> None:
         """Reset parameters, roles and options to the profile's values; attested answers stay."""
-        self.overrides, self.roles = {}, {}
+        self.overrides, self.swept, self.roles = {}, {}, {}
         self.repeat = self.sweep = ""
         self.cleanup, self.precondition, self.search = None, True, None
 

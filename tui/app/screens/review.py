@@ -172,7 +172,11 @@ class ReviewScreen(PlanScreen):
         selection, values = self.shell.selection, self.form.values
         defaults = {field.spec.name: field.spec.default for field in self.form.fields}
         kind = (selection.search and selection.search.kind) or defaults.get(SEARCH)
-        review_form.keep_typed(selection, values, defaults, right=not self.form.errors)
+        if self.loaded is None:
+            return
+        review_form.keep_typed(
+            self.loaded.profile, selection, values, defaults, right=not self.form.errors
+        )
         self.dim_unused()
         if SEARCH in values and not self.form.errors and values[SEARCH] != kind:
             selection.repeat = selection.sweep = ""  # a search decides both

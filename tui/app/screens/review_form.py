@@ -291,9 +291,9 @@ def field_specs(
     """Return the fields of the profile's parameters, then those of the run."""
     swept = swept_texts(profile)
     specs = [
-        FieldSpec(name, selection.overrides.get(name,
+        FieldSpec(name, selection.swept.get(name) or selection.overrides.get(name,
             default := swept.get(name) or default_text(param)), default,
-                  ("swept; or enter one value; " if name in swept else "")
+                  ("swept; " if name in swept else "")
                   + hint(param, name if name in labels else ""), labels.get(name, ""),
                   masked=param.kind == "secret", choices=choices_of(param))
         for name, param in profile.params.items()
@@ -335,11 +335,17 @@ def field_specs(
 
 
 def keep_typed(
-    selection: Selection, values: Mapping[str, str], defaults: Mapping[str, str], *, right: bool
+    profile: Profile,
+    selection: Selection,
+    values: Mapping[str, str],
+    defaults: Mapping[str, str],
+    *,
+    right: bool,
 ) -> None:
     """Keep the values of all fields in the selection.
 
-    The search is kept only if all fields are valid (`right`).
+    Parameters with several values are swept. The search is kept only if all fields are valid
+    (`right`).
     """
     typed = dict(values)
     repeat = typed.pop(REPEAT, "")
@@ -359,7 +365,10 @@ def keep_typed(
     selection.roles = {
         name.removeprefix(ROLE): text for name, text in roles.items() if text != defaults[name]
     }
-    selection.overrides = {name: text for name, text in typed.items() if text != defaults[name]}
+    changed = {name: text for name, text in typed.items() if text != defaults[name]}
+    listed = {name: values_in(profile, name, text) for name, text in changed.items()}
+    selection.swept = {name: changed[name] for name, values in listed.items() if values}
+    selection.overrides = {name: text for name, text in changed.items() if not listed[name]}
 
 
 def unused_fields(loaded: LoadedProfile, selection: Selection, kind: str) -> set[str]:
@@ -375,6 +384,7 @@ def plan_of(loaded: LoadedProfile, shell: AppShell) -> Plan:
     from tui.engine.plan.plan import Choices, build_plan
     from tui.engine.plan.search import SearchChoice
     from tui.engine.preflight.programs import with_programs
+    from tui.workloads.terms import split_values
 
     selection, settings, fleet = shell.selection, shell.options.settings, shell.fleet
     hosts, servers = fleet.resolve(selection.ticked), fleet.resolve(selection.servers)
@@ -382,7 +392,10 @@ def plan_of(loaded: LoadedProfile, shell: AppShell) -> Plan:
         hosts=hosts,
         overrides=selection.overrides,
         repeat=int(selection.repeat) if selection.repeat else None,
-        sweep=sweep_values(selection.sweep),
+        sweep={
+            **{name: split_values(text) for name, text in selection.swept.items()},
+            **sweep_values(selection.sweep),
+        },
         note=selection.note or None,
         tags=dict(settings.tags),
         lease_s=settings.lease_s,
@@ -525,10 +538,32 @@ def check_role(text: str) -> str | None:
 
 def check_param(profile: Profile, name: str, text: str) -> str | None:
     """Return what is wrong with one parameter, None if valid."""
+    from tui.model.profile_check import duplicate_values
+
+    if not (values := values_in(profile, name, text)):
+        return _problem_of(profile.params[name], text)
+    if again := next(duplicate_values(profile.params[name], values), None):
+        return f"{again[1]}; use repeat to measure points again"
+    return next(
+        (found for each in values if (found := _problem_of(profile.params[name], each))), None
+    )
+
+
+def values_in(profile: Profile, name: str, text: str) -> list[str]:
+    """Return the values of a parameter in a text such as ``4k,64k``; empty if it is one value."""
+    from tui.workloads.terms import split_values
+
+    values = split_values(text)
+    one = len(values) < 2 or _problem_of(profile.params[name], text) is None
+    return [] if one else list(values)
+
+
+def _problem_of(param: Param, text: str) -> str | None:
+    """Return what is wrong with one value, None if valid."""
     from tui.model.profile import parse_param
 
     try:
-        parse_param(profile.params[name], text)
+        parse_param(param, text)
     except ValueError as error:
         return str(error)
     return None

@@ -255,7 +255,8 @@ JOB = (
         "job.edit",
         ("e",),
         "change",
-        "Edit the field under the cursor, which j and k move",
+        "Edit the field under the cursor, which j and k move; several values, such as 4k,64k, are"
+        " measured in turn",
         footer=2,
     ),
     Action(

@@ -77,7 +77,10 @@ def _checked(given: GivenTerms) -> dict[str, Sequence[str]]:
         if own in found:
             raise UsageError(f"fio: '{name}' and '{own}' are the same fio option; use one of them")
         for value in values:
-            if wrong := option_problem(name, _as_option(own, value)):
+            option = _as_option(own, value)
+            if by_name()[own]["type"] == "bool" and option not in ("0", "1"):
+                raise UsageError(f"fio: {name}={value}: yes or no")
+            if wrong := option_problem(name, option):
                 raise UsageError(f"fio: {name}={value}: {wrong}")
         found[own] = values
     return found
