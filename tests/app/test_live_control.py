@@ -51,9 +51,14 @@ async def test_the_run_goes_on_behind_a_question_which_ends_with_it(maker: RunMa
     engine = Engine()
     async with ControlServer(maker.run_dir, engine.answer), stage(maker) as (app, pilot):
         live = app.live
+        timer = live._timer
+        assert timer is not None
+        timer.resume()  # the stage ticks by hand
         await pilot.press("x")
         await app.settle(pilot)
         assert isinstance(app.screen, Confirm)
+        assert timer._active.is_set(), "paused behind the question"
+        timer.pause()
         before = live.feed.state.clock.now
         maker.measure(3)
         app.wall = maker.now

@@ -96,7 +96,9 @@ def content(at: StepEvidence) -> Iterator[CheckResult]:
             host: why for host, row in rows_of_kind if (why := _reduced(at, host, row)) is not None
         }
         similar = {host: why for host, row in rows_of_kind if (why := _similar(row)) is not None}
-        empty = kind == "read" and any(_never_seen(at, host, row) for host, row in rows_of_kind)
+        empty = kind == "read" and any(
+            _never_seen(at, host, row) for host, row in rows_of_kind if host in reduced
+        )
         cases: list[tuple[Severity, str, dict[str, Clause]]] = [
             ("error" if empty else "warning", "reducible", reduced),
             ("info", "similar", {} if reduced else similar),

@@ -44,7 +44,7 @@ def by_generator(tool: str, told: Clause) -> Clause:
 
 
 def of_tool(tool: str, told: Told) -> Told:
-    """Return what a load generator says: a code of its own as one of benchtui, a text unchanged."""
+    """Return what a load generator says: its own code quoted by `by_generator`, a text as it is."""
     return told if isinstance(told, str) else by_generator(tool, told)
 
 

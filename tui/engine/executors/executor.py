@@ -6,7 +6,8 @@ What executors share: run one load on many hosts until it ends, is stopped, or o
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
@@ -285,6 +286,21 @@ def end_early(ctx: RunContext) -> None:
             run.output.ended_by_us = True
             ctx.tasks.add(task := asyncio.create_task(_stop_one(run, "stop")))
             task.add_done_callback(ctx.tasks.discard)
+
+
+@asynccontextmanager
+async def in_background(observers: Iterable[Coroutine[None, None, None]]) -> AsyncIterator[None]:
+    """Run what observes a load while the with block runs; end it with the block, whatever it does.
+
+    A failure of an observer ends nothing.
+    """
+    tasks = [asyncio.create_task(each) for each in observers]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _stop_one(run: TaskRun, mode: StopMode) -> None:

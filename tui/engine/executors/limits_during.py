@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import TYPE_CHECKING
 
+from tui.engine.executors.executor import in_background
 from tui.model.event import HostFactsCollected
 from tui.remote.transport import HostError
 
@@ -19,23 +20,16 @@ READINGS = 3  # at equal distances within the load
 PATIENCE_S = 20.0
 
 
-@asynccontextmanager
-async def recording_limits(runs: Sequence[TaskRun]) -> AsyncIterator[None]:
+def recording_limits(runs: Sequence[TaskRun]) -> AbstractAsyncContextManager[None]:
     """Record I/O limits that differ from those before the run, in the background of the with block.
 
     Never fails, and does not wait for answers.
     """
-    tasks = [
-        asyncio.create_task(_watch(run.session, run.step.expected_s))
+    return in_background(
+        _watch(run.session, run.step.expected_s)
         for run in runs
         if run.step.expected_s and "cgroup_version" in run.session.facts
-    ]
-    try:
-        yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+    )
 
 
 async def _watch(session: HostSession, expected_s: float | None) -> None:

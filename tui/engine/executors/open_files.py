@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import posixpath
 import zlib
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
 from tui import workloads
+from tui.engine.executors.executor import in_background
 from tui.model.event import HostFactsCollected
 from tui.model.host_tables import LoadCommand, OpenFile, rows
 from tui.remote.transport import HostError
@@ -28,21 +29,14 @@ REVERSED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))  # bits of 
 MOST_STEPS, MOST_FILES = 8, 16  # a sweep has many points over the same files
 
 
-@asynccontextmanager
-async def recording_open_files(runs: Sequence[TaskRun]) -> AsyncIterator[None]:
+def recording_open_files(runs: Sequence[TaskRun]) -> AbstractAsyncContextManager[None]:
     """Record once which files loads have open, and their commands, in the background of the with
     block. Only for the first MOST_STEPS steps.
 
     Never fails, and does not wait for answers: hosts that have not answered at the end of the block
     stay unknown.
     """
-    tasks = [asyncio.create_task(_record(run)) for run in runs if run.step.index < MOST_STEPS]
-    try:
-        yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+    return in_background(_record(run) for run in runs if run.step.index < MOST_STEPS)
 
 
 async def _record(run: TaskRun) -> None:
