@@ -255,8 +255,7 @@ JOB = (
         "job.edit",
         ("e",),
         "change",
-        "Edit the field under the cursor, which j and k move; several values, such as 4k,64k, are"
-        " measured in turn",
+        "Edit the field under the cursor (j and k move it); a list such as 4k,64k is swept",
         footer=2,
     ),
     Action(
