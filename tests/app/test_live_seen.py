@@ -4,6 +4,8 @@ that are not empty.
 
 from __future__ import annotations
 
+import random
+import re
 from pathlib import Path
 
 import msgspec
@@ -355,3 +357,22 @@ async def test_rows_of_very_many_hosts_wait_for_their_turn_or_for_a_key(tmp_path
         await pilot.press("b")
         await app.settle(pilot)
         assert table.cells.now == app.live.feed.state.clock.now > seen_t
+
+
+@pytest.mark.parametrize(("hosts", "seed"), [(4, 1), (4, 2), (5, 3), (7, 4)])
+async def test_every_host_has_a_row_or_is_counted_while_rates_change_each_second(
+    tmp_path: Path, hosts: int, seed: int
+) -> None:
+    rates = random.Random(seed)
+    maker = maker_of(tmp_path, hosts).begin().go()
+    maker.together = True
+    maker.measure(4)
+    async with stage(maker, SMALL) as (app, pilot):
+        for _ in range(12):
+            maker.pace = {host: rates.choice([0.96, 1.0, 1.0, 1.08]) for host in maker.hosts}
+            maker.measure(1)
+            await app.tick(pilot, maker)
+            shown = app.text_of("#live-hosts")
+            counted = re.search(r"(\d+) hosts? within", shown)
+            rows = sum(f" {host} " in shown for host in maker.hosts)
+            assert rows + int(counted[1] if counted else 0) == hosts, shown

@@ -96,8 +96,6 @@ class HostTable(PickList["HostView"]):
         self.folds = False  # not all hosts fit
         self.wanted = ""  # the filter
         self.like: list[HostView] = []
-        # unremarkable hosts shown above the line for the rest
-        self.ahead: list[HostView] = []
         self._arranged_for: object = None
         self._sorted_at = float("-inf")
 
@@ -191,8 +189,7 @@ class HostTable(PickList["HostView"]):
 
     def _arranged(self, bad: list[HostView]) -> list[HostView | Heading]:
         """Return the rows: hosts that need attention, then the others or a line for them."""
-        bad, self.ahead = [host for host in bad if is_wanted(host, self.wanted)], []
-        like = self._folds
+        bad, like = ([host for host in each if self._is_wanted(host)] for each in (bad, self.like))
         if not bad and not like and self.wanted:
             return [Heading(NOBODY, "")]
         scarce = self.folds and self.sort is None and len(like) >= LEAST_FOLDED
@@ -201,8 +198,8 @@ class HostTable(PickList["HostView"]):
             free = max(0, spare) if self.view == "fit" and not self.outlasted else 0
             # spare lines show those farthest from the median
             shares = self.spread.shares
-            self.ahead = sorted(like, key=lambda host: -abs(shares.get(host.name) or 0.0))[:free]
-            return [*bad, *self.ahead, Heading(FOLD, "")]
+            ahead = sorted(like, key=lambda host: -abs(shares.get(host.name) or 0.0))[:free]
+            return [*bad, *ahead, Heading(FOLD, "")]
         return [*bad, *like]
 
     @property
@@ -219,11 +216,12 @@ class HostTable(PickList["HostView"]):
 
     @property
     def _folds(self) -> list[HostView]:
-        """The unremarkable hosts that match the filter, less those shown in spare lines."""
-        shown = {host.name for host in self.ahead}
-        return [
-            host for host in self.like if is_wanted(host, self.wanted) and host.name not in shown
-        ]
+        """The hosts that match the filter and have no row: rows are not sorted at each update."""
+        shown = {row.name for row in self._given if not isinstance(row, Heading)}
+        return [host for host in self.hosts if self._is_wanted(host) and host.name not in shown]
+
+    def _is_wanted(self, host: HostView) -> bool:
+        return is_wanted(host, self.wanted)
 
     def next_view(self) -> str:
         """Switch to the next way of collapsing hosts, and return it."""
