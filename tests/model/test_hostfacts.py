@@ -41,7 +41,7 @@ def test_everything_that_the_probe_makes_is_registered_and_of_its_kind() -> None
 
 
 def test_room_that_is_reserved_is_neither_used_nor_free() -> None:
-    assert parse_probe(ANSWER, ["/mnt/weka"]).facts()["target_full"] == 0.3333
+    assert parse_probe(ANSWER, ["/mnt/weka"]).facts()["target_full"] == 1 / 3
 
 
 def test_live_shows_the_free_space_and_the_file_system_that_the_probe_found() -> None:

@@ -62,7 +62,7 @@ class DirFacts(Struct, frozen=True):
             or self.used_bytes + self.free_bytes <= 0
         ):
             return None
-        return round(self.used_bytes / (self.used_bytes + self.free_bytes), 4)
+        return self.used_bytes / (self.used_bytes + self.free_bytes)
 
 
 class HostProbe(Struct, frozen=True):

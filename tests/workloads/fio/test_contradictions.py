@@ -210,6 +210,10 @@ LIES: dict[str, Callable[[Document], object]] = {
     "mix": lambda found: mixed(found, 6000),
     "mix of a group": lambda found: [mixed(found, 6000), of_group(found, "2", 2)],
     "syncs-due of a group": lambda found: [writing(found, 4), of_group(found, "2", 2)],
+    "verify of a group": lambda found: [
+        writing(found, 7000),
+        of_group(found, "2", 2)["jobs"][0]["job options"].update(verify="crc32c"),
+    ],
     "workers of a load without a time_based that fio prints": lambda found: grouped(
         found, "4", size="10k"
     ),
@@ -246,6 +250,10 @@ HONEST: dict[str, Callable[[Document], object]] = {
     "the mix within chance": lambda found: mixed(found, 6900),
     "the mix of a group within chance": lambda found: [mixed(found, 6900), of_group(found, "2", 2)],
     "the mix of several jobs": lambda found: [mixed(found, 6000), of_group(found, "2", 4)],
+    "writers of several jobs, one of which verifies": lambda found: [
+        writing(found, 7000),
+        of_group(found, "2", 3)["jobs"][0]["job options"].update(verify="crc32c"),
+    ],
     "syncs of several jobs": lambda found: [writing(found, 4), of_group(found, "2", 3)],
     "a group of all its workers": lambda found: grouped(found, "2"),
     "workers that ended with their data": lambda found: grouped(found, "4", size="10m"),

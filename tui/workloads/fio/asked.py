@@ -207,12 +207,12 @@ def _last_blocks(entry: Entry) -> float:
 def verified(entry: Entry) -> Iterator[Found]:
     """Yield a job that verifies its writes and has no reads, although it wrote all of its data.
 
-    A time limit ends a job before it verifies.
+    A time limit ends a job before it verifies. Other jobs of a group may end it (exitall).
     """
     options, job = entry.options, entry.job
     given = (options.get("verify") or "0").lower()
     others = ("runtime", "verify_state_load", "verify_only", "io_submit_mode", "fill_device")
-    if not entry.alone or job.failed or given in ("0", "none") or has(options, others):
+    if not entry.workers or job.failed or given in ("0", "none") or has(options, others):
         return
     try:
         writes_only = options.access == ("write",)

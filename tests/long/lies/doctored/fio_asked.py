@@ -130,7 +130,13 @@ def never_verified(_: Random, document: Document, __: Source) -> Lied | None:
     for options in (job["job options"], document.get("global options", {})):
         options.pop("runtime", None)
     job["job options"]["verify"] = "crc32c"
-    return Lied("verify=crc32c of a job without reads", aims(OWN))
+    workers, ran = int(option(document, job, "numjobs", "1")), job["write"]["runtime"]
+    one_job = workers == 1 or workers * 0.95 * ran <= job["job_runtime"] <= workers * (ran + 20)
+    return Lied(
+        "verify=crc32c of a job without reads",
+        aims(OWN) if one_job else (),
+        "another job of a group may end those that verify",
+    )
 
 
 # -- time, samples, processor, version
