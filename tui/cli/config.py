@@ -37,7 +37,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     put.add_argument("name", metavar="KEY", choices=NAMES, help=", ".join(NAMES))
     add_json(put)
     put.add_argument(
-        "value", metavar="VALUE", nargs="+", help="value in YAML syntax; several words make a list"
+        "value",
+        metavar="VALUE",
+        nargs="+",
+        help="value in YAML syntax; several words for lists, NAME=VALUE for tags",
     )
     away = verbs.add_parser("unset", help="comment a key out")
     add_json(away)

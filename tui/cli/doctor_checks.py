@@ -338,7 +338,7 @@ def inventory(surroundings: Surroundings) -> DoctorCheck:
             "benchtui config unset inventory",
         )
     if not (kept or path.exists()):
-        return DoctorCheck("inventory", "ok", f"{shown} (created by hosts add)")
+        return DoctorCheck("inventory", "ok", f"{shown} does not exist; hosts add creates it")
     try:
         broken = broken_groups(kept or path, surroundings)
     except UsageError as error:

@@ -32,8 +32,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME",
         help=(
-            "host name for a file whose output contains none; repeat for each file, in order"
-            " (default: the file's name without dates)"
+            "host name of a file, instead of the one in its output; repeat for each file, in order"
+            " (default without either: the file's name without dates)"
         ),
     )
     parser.add_argument("--tool", help="parse only as output of this load generator or format")

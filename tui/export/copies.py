@@ -102,8 +102,8 @@ def summary_csv(record: RunRecord) -> str:
 
 
 def command_line(record: RunRecord) -> str:
-    """Return the command that repeats a run: profile, hosts, servers, directories, roles, changed
-    parameters, sweeps, tags.
+    """Return the command that repeats a run: profile or job, hosts, servers, --with folders,
+    roles, changed parameters, sweeps, tags.
     """
     words = command_in(record.profile.text) or ["benchtui", "run", record.profile.tag]
     words += ["--hosts", ranges_of([host.name for host in record.hosts]).replace(", ", ",")]

@@ -73,8 +73,8 @@ NOISE_CPU, NOISE_DISK, NOISE_NIC = default("background-load.cpu"), 20.0, 0.05
         " mounts; otherwise, where the target's block devices are known, by the bytes that the"
         " kernel counts for the load's processes, or of these devices (for buffered writes, which"
         " the processes only put into memory, the devices come first); error below"
-        f" {units.share(HALF)}, except for buffered writes, which the client may write back later,"
-        " and if the bytes agree between samples but not per second, and tool-clock says why"
+        f" {units.share(HALF)} (not for buffered writes, which the client may write back later),"
+        " and also if the bytes agree between samples but not per second, and tool-clock says why"
     ),
     advice=(
         "The rest came from a cache or from blocks that were never written: lay out all"

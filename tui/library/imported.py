@@ -433,7 +433,7 @@ def records_of(
     twice = next((path for path in paths if paths.count(path) > 1), None)
     if twice is not None:
         raise UsageError(
-            Problem("given twice; each file must be from a different host", file=str(twice))
+            Problem("given twice; name each file once", file=str(twice))
         )
     with within(ImportBudget()):
         room = Room()

@@ -353,8 +353,8 @@ def used_directions(dirs: HostDirections) -> HostDirections:
 def rebuild(leaf: Leaf, latency_kind: str) -> DirectionResult:
     """Rebuild the result of a direction from its samples.
 
-    Counts, mean and maximum are exact; minimum and standard deviation are accurate to the bucket
-    width (0.78 %).
+    Counts, mean and maximum are exact; minimum and standard deviation are accurate to half
+    the width of a bucket (0.78 %).
     """
     runtime_s = leaf.runtime_s
     result = DirectionResult(

@@ -19,7 +19,8 @@ def comparison_text(told: Clause | None) -> str:
 
 def few_repetitions(a: int, b: int, needed: int, apart: bool) -> str:
     """Return why repetitions are too few to say whether the sides differ."""
-    return f"{a} and {b}, need {needed} each; ranges {'do not overlap' if apart else 'overlap'}"
+    ranges = "do not overlap" if apart else "overlap"
+    return f"the sides have {a} and {b}, and need {needed} each; ranges {ranges}"
 
 
 def never_met(searches: Sequence[tuple[str, tuple[int, int]]]) -> str:
@@ -55,7 +56,7 @@ COMPARISON: dict[str, Text] = {
     ),
     "wide-interval": "wide interval",
     "short-runs": "one run each; whole seconds with data: {seconds} of {least_s:g} needed",
-    "no-spread-within-runs": "one run each, and nothing in them to estimate the noise from",
+    "no-spread-within-runs": "one run each, without data within the runs to estimate noise from",
     "few-repetitions": few_repetitions,
     # searches
     "search-noise-unknown": "within-search only; the noise between searches is unknown",

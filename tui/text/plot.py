@@ -1,4 +1,4 @@
-"""Charts as lines of runs, and the time axis that the charts of a run share."""
+"""Charts as lines of styled text, and the time axis that all charts of a benchmark run share."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ UNSURE = {
         "cannot check whether the kernel would open it exclusively (requires perl or python3)"
     ),
     "open": "cannot check whether another user's process has it open (requires root)",
-    "scan": "cannot check whether a process has it open (the host's find cannot, or took too long)",
+    "scan": "cannot check whether a process has it open (the host's find failed or took over 5 s)",
 }
 VOLUME_MANAGERS = (
     ("LVM-", "LVM"),

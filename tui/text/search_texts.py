@@ -281,7 +281,7 @@ ANSWERS: dict[str, Text] = {
     "higher-load": higher_load,
     "arrivals": (
         "random arrivals at a rate: full load is a closed loop, which sends nothing while it"
-        " waits; arrivals may exceed the limits at less"
+        " waits; random arrivals may exceed the limits at a lower rate"
     ),
     "points-left": points_left,
 }
@@ -310,14 +310,6 @@ CURVES: dict[str, Text] = {
 SEARCH = POINTS | ANSWERS | CURVES
 
 
-VERDICT_TEXTS = {
-    "meets": "meets",
-    "breaks": "exceeds",
-    "unclear": "unknown",
-    "void": "not measured",
-}
-
-
 def point_text(search: Search, point: SearchPoint, number: str) -> str:
     """Return a search point as one line.
 
@@ -331,7 +323,7 @@ def point_text(search: Search, point: SearchPoint, number: str) -> str:
     ]
     load = ", ".join((offer_text(point.offer), f"achieved {units.iops(point.iops)} IOPS", *figures))
     cut = ", ended early" if point.cut else ""
-    verdict = f": {VERDICT_TEXTS[point.verdict]}" if search.limits else ""
+    verdict = f": {point.verdict}" if search.limits else ""
     why = search_text(point.why) if point.verdict in ("void", "unclear") else ""
     return f"point {number}: {load}{cut}{verdict}{f' ({why})' if why else ''}"
 

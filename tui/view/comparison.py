@@ -375,7 +375,7 @@ def change_role(change: Change) -> str:
 
 
 def bar_role(change: Change) -> str:
-    """Return the role of a change's bar: as `change_role`, in B's colour if it excludes 0."""
+    """Return the role of a change's bar: as `change_role`, but B's colour instead of BRIGHT."""
     return SURE.get(change.word) or (SIDES[1] if excludes_none(change) else LABEL)
 
 

@@ -408,7 +408,7 @@ def _waiting(state: RunState) -> list[Run]:
         return []
     if left_s is not None and any(host.activity(now) == "silent" for host in hosts):
         kept = sum(host.activity(now) not in ("silent", *BROKEN) for host in hosts)
-        text += f"; then collects {kept} of {len(hosts)}"
+        text += f"; then collects results of {kept} of {len(hosts)}"
     elif left_s is not None:
         text += "; then stops the load"
     return [("! ", WARN), (text, BRIGHT)]

@@ -47,7 +47,7 @@ OBJECTIONS: tuple[Objection, ...] = (
     Objection(
         "cache",
         "The data came from the client's cache",
-        "bytes passed the client's cache",
+        "devices or mounts moved the bytes",
         (
             "storage-traffic",
             "object-traffic",

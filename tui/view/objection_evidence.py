@@ -184,8 +184,9 @@ def sampled(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvi
         if different:
             packed = [row.packed for row in these if row.packed is not None]
             alone = f"gzip leaves {units.percent(min(packed))} of a block, and " if packed else ""
-            text = f"{kind}: {alone}{units.percent(min(different))} of the 16-byte pieces differ"
-            told = f"{units.percent(min(different))} of the pieces differ"
+            share = units.percent(min(different))
+            text = f"{kind}: {alone}{share} of the 16-byte pieces are distinct"
+            told = f"{share} of the pieces are distinct"
             yield ObjectionEvidence("fact", f"{text} (worst host)", brief=told)
         if len(different) < len(these):
             yield ObjectionEvidence(
@@ -371,7 +372,7 @@ def waiting(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvi
         )
     if not closed:
         yield ObjectionEvidence(
-            "unknown", "the time that an I/O was due but not yet submitted is not in it"
+            "unknown", "it excludes the time from an I/O's intended start to its submission"
         )
     else:
         yield ObjectionEvidence(

@@ -142,7 +142,7 @@ def search_texts(plan: Plan) -> list[tuple[str, str]]:
     )
     leads = sorted({lead_s(search, span) for span in spans} - {0.0})
     each, before = (" to ".join(units.span(span) for span in some) for some in (spans, leads))
-    each += f" each after {before} of load" if leads else " each"
+    each += f" each, after {before} of load" if leads else " each"
     within = (
         f", at most {units.span(search.within_s)} of load and pauses" if search.within_s else ""
     )
@@ -494,7 +494,7 @@ def compare_texts(plan: Plan) -> tuple[str, ...]:
 
 def nothing_written(plan: Plan) -> str:
     """Describe what a measurement that writes no data changes: objects deleted, empty files created
-    and removed, or nothing.
+    or directories, or nothing.
     """
     sets = [each for step in plan.steps for task in step.tasks for each in task.objects]
     if deleted := sum(each.count for each in sets if "delete" in each.does):
@@ -505,11 +505,11 @@ def nothing_written(plan: Plan) -> str:
         if step.mpi and not step.mpi.bytes_per_op
     ]
     made = sum(launch.ranks(hosts) * launch.items for launch, hosts in launches)
-    return (
-        f"creates and removes {units.plural(made, 'empty file')}"
-        if made
-        else "nothing during the measurement"
-    )
+    if not made:
+        return "nothing during the measurement"
+    times = max(launch.iterations for launch, _ in launches)
+    each = f" in each of {times} iterations" if times > 1 else ""
+    return f"creates {units.count(made)} empty files or directories{each}"
 
 
 def time_text(seconds: float | None) -> str:

@@ -85,7 +85,7 @@ def bytes_ahead(plan: Plan, ahead: LayoutAhead) -> int:
 
 
 def is_large(plan: Plan, ahead: LayoutAhead) -> bool:
-    """Return whether the files written before the load are many, or take longer than the load."""
+    """Return whether the layout is LARGE_BYTES or more, or takes longer than the load and 60 s."""
     seconds, load_s = writing_s(plan, ahead), plan.expected_s
     longer = seconds is not None and load_s is not None and seconds > max(load_s, 60.0)
     return longer or bytes_ahead(plan, ahead) >= LARGE_BYTES

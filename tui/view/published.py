@@ -201,7 +201,7 @@ def rows_of(
 
 
 def ours_text(found: PublishedComparison, each: Compared) -> str:
-    """Return our figure, marked if our run is doubtful or invalid."""
+    """Return our figure, marked if our run is invalid or valid with warnings."""
     mark = OUR_MARKS.get(found.verdict or "", "") if each.ours is not None else ""
     return f"{value_text(each.figure, each.ours)} {mark}".rstrip()
 

@@ -92,7 +92,7 @@ def _headline_of(record: RunRecord, rounds: RoundsRecord) -> HeadlineRecord | No
 def step_label(record: RunRecord, step: StepRecord) -> str:
     """Return a step's place within its point: ``fill``, ``round 4``, ``warm-up``, ``#2``.
 
-    Empty for the only step of a point.
+    Empty for the first repetition of a point.
     """
     found = record.precondition
     if found is not None and any(step.index == fill.step for fill in found.fills):

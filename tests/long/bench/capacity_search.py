@@ -119,7 +119,7 @@ def search_row(name: str, found: list[Trial]) -> Row:
         "most points": max(len(each.points) for each in found),
         "time, s": fmean(each.seconds for each in found),
         "interval holds the capacity": f"{sum(each.covered for each in found)} of {trials}",
-        "interval holds the median of all": f"{hold_median} of {trials}",
+        "interval contains the median answer": f"{hold_median} of {trials}",
         "pairs of intervals that overlap, %": 100 * pairs,
         "called unfinished": f"{sum(each.answer.state != 'found' for each in found)} of {trials}",
     }  # fmt: skip

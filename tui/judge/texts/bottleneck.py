@@ -93,8 +93,8 @@ def result(proof: ProofRecord, predicted: str, why: str) -> str:
 MORE_IN_FLIGHT: tuple[Change, ...] = ("twice-in-flight", "twice-workers")
 # what limits a load for which no other bottleneck was found, by the outcome of more I/Os in flight
 IN_FLIGHT: dict[Outcome, str] = {
-    "agreed": "storage (more I/Os in flight gave no more)",
-    "disagreed": "queue depth (more I/Os in flight gave more)",
+    "agreed": "storage (more I/Os in flight did not raise throughput)",
+    "disagreed": "queue depth (throughput rose with more I/Os in flight)",
 }
 
 PROOF: dict[str, Text] = {
@@ -102,7 +102,7 @@ PROOF: dict[str, Text] = {
     # why the outcome is open
     "experiment-incomplete": "the counter-experiment is incomplete",
     "few-seconds": "too few seconds to estimate the spread",
-    "undecided": "the result is between agreement and disagreement",
+    "undecided": "the result neither confirms nor refutes the bottleneck",
     "state-changed": lambda figure, now, before: (
         f"the unchanged load gave {amount(figure, now)}, but {amount(figure, before)} in the run"
     ),

@@ -126,8 +126,8 @@ DATA: dict[str, dict[str, Text]] = {
         ),
         "replaced": replaced,
         "other-program": (
-            "{ran} did the I/O on {hosts:names}, not {checked}, which was checked before the run"
-            " and starts it"
+            "{ran} did the I/O on {hosts:names}; the file checked before the run, {checked}, only"
+            " starts it"
         ),
         "preloaded": preloaded,
     },

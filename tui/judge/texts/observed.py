@@ -62,7 +62,7 @@ OBSERVED: dict[str, dict[str, Text]] = {
         },
         **{
             f"clock-{counter}": (
-                f"{moved.rpartition(';')[0]} per second: its bytes and its clock disagree"
+                f"{moved.rpartition(';')[0]} per second: the load's byte count and clock disagree"
             )
             for counter, moved in BY_COUNTER.items()
         },

@@ -40,7 +40,7 @@ REASONS: Mapping[str, Text] = {
     "running": "the run is still running",
     "stopped": "the load was stopped before its end",
     "too-short": "measured for less than {least_s:g} s",
-    "no-jump": "the rate does not jump; a steady state shows only in {least_s:g} s or more",
+    "no-jump": "no jump in the rate; judging steadiness needs {least_s:g} s or more",
     "few-hosts": lambda least: f"needs data from {'two' if least == 2 else least} hosts or more",
     "boot-ids": "fewer than two hosts reported a boot ID",
     "host-times": "start and end of the hosts are unknown",

@@ -33,8 +33,8 @@ def _deviation(what: str) -> Text:
 
 def each_within_noise(profile: str, by: str, best: Sequence[tuple[str, int]]) -> str:
     """Return the best points of each block size, and how many are as good."""
-    each = names_of([f"{name} ({count} as good)" for name, count in best])
-    return f"{profile}: best points that are within noise of others: {each}; {by}"
+    each = names_of([f"{name} ({count})" for name, count in best])
+    return f"{profile}: best points, and how many others are within noise of each: {each}; {by}"
 
 
 CHANGE = (

@@ -190,11 +190,12 @@ def _cache_drops(record: RunRecord) -> list[str]:
     drops = [drop for step in record.steps for drop in step.cache_drops]
     if not drops:
         return []
-    failed = sorted({drop.host for drop in drops if not drop.ok})
-    how = ", ".join(sorted({drop.method for drop in drops if drop.ok}))
-    return [
-        f"dropped before each step ({how})" if not failed else f"not dropped on {', '.join(failed)}"
-    ]
+    if failed := sorted({drop.host for drop in drops if not drop.ok}):
+        return [f"not dropped on {', '.join(failed)}"]
+    how = ", ".join(sorted({drop.method for drop in drops}))
+    steps = sum(bool(step.cache_drops) for step in record.steps)
+    which = "each step" if steps == len(record.steps) else f"{steps} of {len(record.steps)} steps"
+    return [f"dropped before {which} ({how})"]
 
 
 def _files_left(record: RunRecord) -> list[str]:
@@ -433,7 +434,7 @@ def _findings(record: RunRecord) -> Iterator[Block]:
             reasons.setdefault(reason, []).append(name)
         rows = [[", ".join(names), reason] for reason, names in reasons.items()]
         yield DocumentTable(
-            "Checks without data", [DocumentColumn("checks"), DocumentColumn("why")], rows
+            "Checks that did not run", [DocumentColumn("checks"), DocumentColumn("why")], rows
         )
     messages = [each for each in record.messages if each.severity != "info"]
     if messages:

@@ -361,7 +361,7 @@ def _heat_map(heat: HeatCounts, name: str, kind: str) -> Chart:
         "axis": {**latency_axis(low, high, f"{name} latency"), "grid": False},
     }
     legend = {
-        "title": "share of I/Os per column, from",
+        "title": "share of the column's I/Os (lower bound)",
         "symbolType": "square",
         "symbolStrokeWidth": 0,
     }

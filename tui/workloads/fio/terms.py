@@ -79,7 +79,7 @@ def _checked(given: GivenTerms) -> dict[str, Sequence[str]]:
         for value in values:
             option = _as_option(own, value)
             if by_name()[own]["type"] == "bool" and option not in ("0", "1"):
-                raise UsageError(f"fio: {name}={value}: yes or no")
+                raise UsageError(f"fio: {name}={value}: expected yes or no")
             if wrong := option_problem(name, option):
                 raise UsageError(f"fio: {name}={value}: {wrong}")
         found[own] = values
