@@ -27,6 +27,8 @@ from tui.model.record import run_json_schema
 from tui.model.schemas import KINDS, made, path_of
 from tui.model.settings import KEYS
 from tui.remote.ssh_options import HONOURED, IGNORED, OPTIONS, REFUSED, REPORTED, SshOption
+from tui.view.objection_catalogue import OBJECTIONS
+from tui.view.objections import Objection
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 MADE = "<!-- made by python -m tests.reference: do not edit -->"
@@ -129,6 +131,20 @@ def findings() -> Iterator[str]:
         " [how](../findings.md#change-a-threshold)."
     )
     yield table(("name", "what it is", "default"), rows)
+    yield (
+        "## Checks of each objection\n\nDeciding checks are bold; [what else"
+        " counts](../verdict.md#objections)."
+    )
+    yield table(
+        ("objection", "checks"),
+        [(each.claim, ", ".join(named_checks(each))) for each in OBJECTIONS],
+    )
+
+
+def named_checks(each: Objection) -> Iterator[str]:
+    """Yield the checks of an objection, the deciding ones bold."""
+    for check in each.checks:
+        yield f"**{check}**" if check in each.decisive else check
 
 
 def metrics() -> Iterator[str]:

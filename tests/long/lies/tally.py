@@ -147,8 +147,8 @@ def conditions(outcome: Outcome, doctored: Sequence[JudgedCase], at: Conditions)
         "runs": f"{len(runs)} runs ({parts}), {len(doctored)} doctored results",
         "CPU used by other processes": (
             f"{used}, in the worst second of each run; above {BUSY:.0%} in {busy} of the {of} runs "
-            f"without busy CPUs (such runs count as busy); {beside} of the {of} ran side by side,"
-            " and do not count as others to each other"
+            "that were not started beside busy programs (such runs count as busy);"
+            f" {beside} of the {of} ran side by side, and do not count as others to each other"
         ),
     }
     return [{"": name, "value": text} for name, text in pairs.items()]
