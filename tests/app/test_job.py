@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.app.driver import User, opened, options, write_inventory
 from tests.app.test_review import change
 from tui.app.dialogs.confirm import Confirm
@@ -65,6 +67,20 @@ async def test_a_wrong_value_is_named_and_starts_nothing(home: Path) -> None:
         await user.sees("randread")
         await user.sees("cannot start")
         assert screen.plan is None
+
+
+@pytest.mark.parametrize(("name", "text"), [("runtime", "0"), ("size", "8")])
+async def test_what_a_plan_refuses_is_told_at_its_field_without_a_place_in_a_file(
+    home: Path, name: str, text: str
+) -> None:
+    async with opened(local(home)) as user:
+        screen = await form(user)
+        await change(user, name, text)
+        await user.sees(lambda: bool(screen.problem))
+        at = next(field for field in screen.form.fields if field.spec.name == name)
+        told = str(screen.problem)
+        assert at.has_class("-wrong") and ":17:" not in told
+        assert "job" not in told.split(), "there is one only"
 
 
 async def test_defaults_are_shown_before_there_is_a_target(home: Path) -> None:

@@ -386,7 +386,7 @@ def test_what_cannot_be_planned_is_refused_with_the_line_of_its_job(
     text: str, line: int, message: str
 ) -> None:
     told = refusal(text)
-    assert told.startswith(f"x.fio:{line}: job ") and message in told
+    assert told.startswith(f"x.fio:{line}: ") and message in told
 
 
 def test_two_jobs_of_one_name_keep_their_files() -> None:

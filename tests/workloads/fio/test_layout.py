@@ -265,9 +265,12 @@ def test_what_cannot_be_known_before_the_run_is_refused_by_name(
     shared: Options, own: Options, words: str
 ) -> None:
     with pytest.raises(UsageError) as raised:
-        files_of(shared, {"a": own})
+        files_of(shared, {"a": own, "b": own})
     assert words in str(raised.value)
     assert str(raised.value).startswith("job a: ")
+    with pytest.raises(UsageError) as of_one:
+        files_of(shared, {"a": own})
+    assert f"job a: {of_one.value}" == str(raised.value), "of an only job there is nothing to tell"
 
 
 def test_sizes_may_stay_unknown_when_nothing_is_laid_out() -> None:
@@ -315,7 +318,7 @@ def test_a_file_holds_one_block_at_least(options: Options, fits: bool, tmp_path:
     if fits:
         assert files_of({}, jobs)[0]
     else:
-        with pytest.raises(UsageError, match=r"job j: .* less than one block"):
+        with pytest.raises(UsageError, match="less than one block"):
             files_of({}, jobs)
 
 

@@ -113,20 +113,20 @@ def test_a_rate_is_left_out_wherever_it_stands() -> None:
 @pytest.mark.parametrize(
     ("job", "change", "why"),
     [
-        ({}, "half-workers", "job a: one worker cannot be halved"),
-        ({}, "half-block", "job a: cannot halve blocks of 4k: expected at least 8192 bytes"),
+        ({}, "half-workers", "one worker cannot be halved"),
+        ({}, "half-block", "cannot halve blocks of 4k: expected at least 8192 bytes"),
         (
             {"bs": None, "bssplit": "4k/50:8k/50"},
             "half-block",
-            "job a: the job has several block sizes",
+            "the job has several block sizes",
         ),
         ({}, "no-rate", "my/p: no job has a rate"),
         (
             {"ioengine": "filecreate", "filesize": "4k"},
             "twice-in-flight",
-            "job a: each file is processed only once",
+            "each file is processed only once",
         ),
-        ({"numjobs": "{jobs}"}, "half-workers", "job a: hosts have different numbers of workers"),
+        ({"numjobs": "{jobs}"}, "half-workers", "hosts have different numbers of workers"),
         ({}, "half-hosts", "my/p: half-hosts does not change its jobs"),
     ],
 )

@@ -6,7 +6,6 @@ It is started as on Review.
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -306,7 +305,7 @@ class JobScreen(PlanScreen):
         shell = self.shell
         try:
             text = made_profile(self.workload, {**ANYWHERE, **self.given})
-            loaded = shell.catalogue.load_text(text, Path(self.workload.name))
+            loaded = shell.catalogue.load_made(text, self.workload.name)
             hosts = shell.fleet.resolve(shell.selection.ticked)
             return build_plan(loaded, Choices(hosts=hosts, repeat=int(self.repeat)))
         except (BenchtuiError, ValueError):

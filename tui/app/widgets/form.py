@@ -282,7 +282,8 @@ class Form(VerticalScroll, can_focus=False):
             self.screen.set_focus(target.query_one(TextInput))
 
     def show_problem(self, problem: str) -> None:
-        """Show a problem of the plan below the field that it names; an empty text removes it.
+        """Show a problem of the plan below the field that it names, by its label, or by its option
+        as in ``size=8``; an empty text removes it.
 
         If it names several fields, it is shown below a changed one. Unlike an invalid field, it
         does not prevent leaving the form.
@@ -290,7 +291,10 @@ class Form(VerticalScroll, can_focus=False):
         named = [
             field
             for field in self.fields
-            if re.search(rf"(?<!\w){re.escape(field.label)}(?!\w)", problem)
+            if re.search(
+                rf"(?<!\w)(?:{re.escape(field.label)}(?!\w)|{re.escape(field.spec.name)}[=:])",
+                problem,
+            )
         ]
         named.sort(key=lambda field: not field.has_class("-changed"))
         for field in self.fields:

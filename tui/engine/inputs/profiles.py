@@ -117,7 +117,7 @@ class Catalogue:
     def load(self, name: str) -> LoadedProfile:
         """Return a profile by its tag or file path. Raises UsageError."""
         if name in self._jobs:
-            return self.load_text(self._jobs[name], Path(name.removeprefix(JOB)))
+            return self.load_made(self._jobs[name], name.removeprefix(JOB))
         if is_path(name):
             return self.load_file(from_home(name))
         shelf = Shelf(self.user_dir)
@@ -152,6 +152,17 @@ class Catalogue:
         Raises UsageError with all problems.
         """
         return _loaded(text, path, Shelf(self.user_dir, path.parent), preset=preset)
+
+    def load_made(self, text: str, name: str) -> LoadedProfile:
+        """Return the profile in a text that was made from a job.
+
+        Raises UsageError, without places: nobody has seen the lines of that text.
+        """
+        try:
+            return self.load_text(text, Path(name))
+        except UsageError as error:
+            bare = [each._replace(file=None, line=None, column=None) for each in error.problems]
+            raise UsageError(bare) from None
 
     def copy_to_user(self, tag: str) -> Path:
         """Return the user's own file of a profile, copied from the preset if there is none.

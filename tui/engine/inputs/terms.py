@@ -6,7 +6,6 @@ import json
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui.engine.inputs.job_words import job_in, read_words, size_words, words_in
@@ -159,8 +158,8 @@ def make_profile(
     workload = workloads.get(tool)
     text = made_profile(workload, parse_terms(workload, words), tag)
     try:
-        return catalogue.load_text(text, Path(tool))
-    except UsageError as error:  # line numbers of generated text are useless
+        return catalogue.load_made(text, tool)
+    except UsageError as error:
         raise UsageError([Problem(f"{tool}: {each.message}") for each in error.problems]) from None
 
 

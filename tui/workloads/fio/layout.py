@@ -67,7 +67,7 @@ def job_files(job: JobOptions, *, strict: bool = True) -> list[FileSpec]:
     for option in _UNKNOWN_FILES:
         if job.get(option):
             raise UsageError(
-                f"job {job.name}: {option} is not supported: its files are unknown before the run"
+                f"{job.called}{option} is not supported: its files are unknown before the run"
             )
     named = _named_files(job)
     return list(
@@ -116,7 +116,7 @@ def _absolute(job: JobOptions, base: str | None, name: str) -> str:
     _check_plain(job, path)
     if not path.startswith("/"):
         raise UsageError(
-            f"job {job.name}: '{path}' must be an absolute path; set directory= in the same section"
+            f"{job.called}'{path}' must be an absolute path; set directory= in the same section"
         )
     return posixpath.normpath("/" + path.lstrip("/"))
 
@@ -124,7 +124,7 @@ def _absolute(job: JobOptions, base: str | None, name: str) -> str:
 def _check_plain(job: JobOptions, path: str) -> None:
     if re.search(r"\$(\{|clientuid|ncpus|mb_memory|pagesize)", path, re.IGNORECASE):
         raise UsageError(
-            f"job {job.name}: '{path}' contains a variable that is unknown before the run"
+            f"{job.called}'{path}' contains a variable that is unknown before the run"
         )
 
 
@@ -135,7 +135,7 @@ def _generated_files(job: JobOptions, *, strict: bool) -> Iterator[FileSpec]:
     directories = _directories(job, job.get("directory"))
     if not directories:
         raise UsageError(
-            f"job {job.name}: directory= or filename= is required; otherwise fio writes into"
+            f"{job.called}directory= or filename= is required; otherwise fio writes into"
             " its working directory"
         )
     if job.makes_no_data and _numbers_only_names(template):
@@ -143,7 +143,7 @@ def _generated_files(job: JobOptions, *, strict: bool) -> Iterator[FileSpec]:
         return
     if job.numjobs * count > MAX_FILES:
         raise UsageError(
-            f"job {job.name}: {job.numjobs * count} files; at most {MAX_FILES} are supported"
+            f"{job.called}{job.numjobs * count} files; at most {MAX_FILES} are supported"
         )
     sizes = _FileSizes(job, count, strict=strict, device=False)
     # both numbers are inserted into a path that was checked once: there may be many files
@@ -189,7 +189,7 @@ def _no_worker_number(job: JobOptions, template: str) -> UsageError:
     worker no file.
     """
     return UsageError(
-        f"job {job.name}: filename_format={template} must contain $jobnum, so that each of the"
+        f"{job.called}filename_format={template} must contain $jobnum, so that each of the"
         f" {job.numjobs} workers has its own files; for a shared file, use filename="
     )
 
@@ -254,7 +254,7 @@ class _FileSizes:
                 allowed = "a size such as 4G; percentages and zones apply only to existing files"
                 raise self._job.wrong(option, value, allowed)
         if self._fixed is None and self._total is None:
-            raise UsageError(f"job {self._job.name}: size= or filesize= is required")
+            raise UsageError(f"{self._job.called}size= or filesize= is required")
 
     def _check_room(self) -> None:
         """Raise UsageError if a worker's share of a file is less than one block, which fio rejects
@@ -272,14 +272,14 @@ class _FileSizes:
             bare = "; a number without a unit is bytes" if given.isdigit() else ""
             block = units.size(self._block)
             raise UsageError(
-                f"job {self._job.name}: {option}={given}{share} is less than one block of"
+                f"{self._job.called}{option}={given}{share} is less than one block of"
                 f" {block}{bare}"
             )
         last = self._offset + self._increment * (self._job.numjobs - 1)
         if self._fixed is not None and last + self._block > self._fixed:
             begin = f"offset {units.size(last)} of worker {self._job.numjobs}"
             raise UsageError(
-                f"job {self._job.name}: {begin} leaves less than one block in filesize={given}"
+                f"{self._job.called}{begin} leaves less than one block in filesize={given}"
             )
 
 
@@ -289,7 +289,8 @@ def _smallest_block(job: JobOptions) -> int:
     """
     text = job.get("bs") or job.get("bsrange") or "4k"
     blocks = [job_part for part in text.split(",") for job_part in part.split("-") if job_part]
-    sizes = [JobOptions(job.name, {}, {"bs": block}).size("bs") or 4096 for block in blocks]
+    options = [JobOptions(job.name, {}, {"bs": block}, job.alone) for block in blocks]
+    sizes = [each.size("bs") or 4096 for each in options]
     return max(min(sizes, default=4096), 1)
 
 

@@ -349,7 +349,7 @@ def _rates(job: JobOptions, option: str) -> dict[str, float]:
 
 
 def _amount(job: JobOptions, option: str, value: str) -> float:
-    return float(JobOptions(job.name, {}, {option: value}).count(option))
+    return float(JobOptions(job.name, {}, {option: value}, job.alone).count(option))
 
 
 def _same_offsets(job: JobOptions) -> bool:

@@ -168,7 +168,7 @@ def _split(job: JobOptions, name: str) -> tuple[str, str]:
 
 
 def _unplanned(job: JobOptions, why: str) -> UsageError:
-    return UsageError(f"job {job.name}: {why}")
+    return UsageError(f"{job.called}{why}")
 
 
 def sets_of(jobs: Sequence[JobOptions]) -> list[ObjectSet]:

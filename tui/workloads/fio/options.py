@@ -66,6 +66,17 @@ class JobOptions(Struct, frozen=True):
     name: str
     shared: Mapping[str, str]
     own: Mapping[str, str]
+    alone: bool = False  # the only job: messages need not say which one
+
+    @property
+    def named(self) -> str:
+        """The job's name; empty if there is no other job."""
+        return "" if self.alone else self.name
+
+    @property
+    def called(self) -> str:
+        """The job's name before a message, with a colon; empty if there is no other job."""
+        return "" if self.alone else f"job {self.name}: "
 
     def get(self, option: str) -> str | None:
         """Return an option's value as text; None if it is not set."""
@@ -116,7 +127,7 @@ class JobOptions(Struct, frozen=True):
 
     def wrong(self, option: str, value: str, allowed: str) -> UsageError:
         """Return the error for a value that cannot be planned."""
-        return UsageError(f"job {self.name}: {option}={value}: expected {allowed}")
+        return UsageError(f"{self.called}{option}={value}: expected {allowed}")
 
     @property
     def engine(self) -> str:
@@ -207,7 +218,7 @@ def job_options(
     shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]]
 ) -> list[JobOptions]:
     """Return the options of each job of a job file, in order."""
-    return [JobOptions(name, shared, own) for name, own in jobs.items()]
+    return [JobOptions(name, shared, own, len(jobs) == 1) for name, own in jobs.items()]
 
 
 def jobs_of_job_file(text: str) -> list[JobOptions]:

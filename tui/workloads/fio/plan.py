@@ -166,9 +166,9 @@ def _all_moved(jobs: Sequence[JobOptions]) -> int | None:
 
 
 def _check_jobs(profile: Profile, jobs: Sequence[JobOptions]) -> None:
-    found = [(job.name, each) for job in jobs for each in object_problems(job)]
-    found += [(job.name, each) for job in jobs if (each := block_problem(job)) is not None]
-    wrong = [f"job {job}: {name}: {why}" for job, (name, why) in found]
+    found = [(job.called, each) for job in jobs for each in object_problems(job)]
+    found += [(job.called, each) for job in jobs if (each := block_problem(job)) is not None]
+    wrong = [f"{job}{name}: {why}" for job, (name, why) in found]
     if wrong:
         raise UsageError([Problem(f"{profile.profile}: {each}") for each in wrong])
 

@@ -6,13 +6,22 @@ from collections.abc import Mapping
 
 from tui.text.form import Text
 
+
+def _of(job: str) -> str:
+    return f"job {job}: " if job else ""
+
+
 CAVEATS: Mapping[str, Text] = {
     "depth-in-vain": "iodepth has no effect with {engine}: it is synchronous",
-    "rate-set-by-search": ("job {job}: {options:all} is ignored: the search sets the offered load"),
+    "rate-set-by-search": lambda job, options: (
+        f"{_of(job)}{', '.join(options)} is ignored: the search sets the offered load"
+    ),
     "length-set-by-search": "{name} is ignored: the search sets the length of each point",
-    "fewer-workers": "job {job}: uses {workers} of {of} workers at this low rate",
-    "above-share": (
-        "job {job}: {iops} IOPS above the job's share, so that each host gets at least one per"
+    "fewer-workers": lambda job, workers, of: (
+        f"{_of(job)}uses {workers} of {of} workers at this low rate"
+    ),
+    "above-share": lambda job, iops: (
+        f"{_of(job)}{iops} IOPS above the job's share, so that each host gets at least one per"
         " second"
     ),
 }

@@ -145,7 +145,7 @@ def vary(profile: Profile, params: Mapping[str, ParamValue], change: Change) -> 
 
 def cannot(job: JobOptions, why: str) -> UsageError:
     """Return the error for a job that cannot be changed."""
-    return UsageError(f"job {job.name}: {why}")
+    return UsageError(f"{job.called}{why}")
 
 
 def without(options: Own, names: tuple[str, ...]) -> dict[str, Scalar | None]:
@@ -325,7 +325,7 @@ def set_by_search(profile: Profile, params: Mapping[str, ParamValue]) -> Iterato
             f"{name}={job.get(name)}" for name in HELD_TO if job.get(name) not in (None, "0", "")
         ]
         if held:
-            yield clause("rate-set-by-search", job=job.name, options=held)
+            yield clause("rate-set-by-search", job=job.named, options=held)
     defaults = resolve_params(profile, {})
     for name in lengths(profile):
         if params.get(name) != defaults.get(name):
@@ -345,9 +345,9 @@ def check(profile: Profile, jobs: Sequence[JobOptions]) -> None:
     """Raise UsageError if these jobs cannot be measured for a set time."""
     for job in jobs:
         if job.makes_no_data or job.engine in DELETING_ENGINES:
-            raise UsageError(f"job {job.name} cannot be paced: each file is used only once")
+            raise UsageError(f"{job.called}cannot be paced: each file is used only once")
         if job.on_objects and "trim" in job.access:
-            raise UsageError(f"job {job.name} cannot be paced: each object is deleted only once")
+            raise UsageError(f"{job.called}cannot be paced: each object is deleted only once")
     if len(waves(jobs)) > 1:
         raise UsageError(
             f"{profile.profile}: its jobs run one after the other and have no common rate"
@@ -359,7 +359,7 @@ def why_unpaced(profile: Profile, jobs: Sequence[JobOptions]) -> str:
     for job in jobs:
         held = next((name for name in HOLDING_BACK if job.get(name) not in (None, "0", "")), None)
         if held:
-            return f"job {job.name} cannot be paced: it is already limited by {held}"
+            return f"{job.called}cannot be paced: it is already limited by {held}"
     if any(job.get("new_group") == "0" for job in jobs[1:]):
         return (
             f"{profile.profile} cannot be paced: new_group=0 reports its jobs as one, so their"
@@ -443,10 +443,10 @@ def _caveats(parts: Sequence[SharedRate]) -> Iterator[Clause]:
         if part.left_out:
             have = sum(map(len, part.workers))
             yield clause(
-                "fewer-workers", job=part.job.name, workers=have, of=have + part.left_out
+                "fewer-workers", job=part.job.named, workers=have, of=have + part.left_out
             )
         if part.more > 0:
-            yield clause("above-share", job=part.job.name, iops=part.more)
+            yield clause("above-share", job=part.job.named, iops=part.more)
 
 
 def _depth(job: JobOptions) -> int:
@@ -535,7 +535,7 @@ def _placed(job: JobOptions, worker: int) -> dict[str, str]:
         step, begin = job.size("offset_increment"), job.size("offset") if job.get("offset") else 0
         if step is None or begin is None:
             raise UsageError(
-                f"job {job.name}: an offset in percent cannot be split over workers of different"
+                f"{job.called}an offset in percent cannot be split over workers of different"
                 " rates"
             )
         found |= {"offset": str(begin + worker * step), "offset_increment": "0"}
