@@ -293,6 +293,37 @@ async def test_a_range_is_one_entry_of_the_inventory_and_its_hosts_are_ticked(ho
         assert user.app.selection.ticked == [*inventory.hosts]
 
 
+async def test_a_mistyped_host_is_removed_from_the_inventory_by_a_key(home: Path) -> None:
+    path = write_inventory(home)
+    async with opened(options(home)) as user:
+        await user.press("n")
+        await user.types("wkea-09")
+        await user.press("enter")
+        await user.sees(lambda: user.cursor == "wkea-09")
+        await user.press("D")
+        await user.sees("wkea-09")
+        await user.press("n")
+        assert "wkea-09" in path.read_text()
+        await user.press("D", "y")
+        await user.sees(lambda: "wkea-09" not in path.read_text())
+        await user.sees(lambda: user.cursor != "wkea-09")
+        assert path.read_text() == INVENTORY and user.app.selection.ticked == []
+        await user.press("g", "j", "D")
+        await user.sees("weka-[01-04]")
+        await user.press("y")
+        await user.sees(lambda: "weka" not in path.read_text())
+        assert [*load_inventory(path.read_text(), "x").hosts] == ["mapr-1", "mapr-2", "mapr-3", "spare"]
+
+
+async def test_a_host_from_elsewhere_stays_and_the_reason_is_named(home: Path) -> None:
+    config = home / "my_ssh_config"
+    config.write_text("Host gate\n")
+    async with opened(options(home, ssh_config=config)) as user:
+        await user.press("D")
+        await user.is_told("ssh config")
+        assert user.scope == "hosts"
+
+
 async def test_the_first_host_makes_the_inventory(home: Path) -> None:
     async with opened(options(home)) as user:
         await user.press("n")

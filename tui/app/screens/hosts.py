@@ -19,11 +19,10 @@ from tui.app.frame.step_screen import FilteredScreen, KeyBar
 from tui.app.screens import hosts_list
 from tui.app.screens.hosts_first import WITH_HOSTS, first_lines, start_lines
 from tui.app.screens.hosts_list import INDENT, HostList, KnownHost, Labelled, run_role
-from tui.app.services.preflight import add_to_inventory, check_each, places_of
+from tui.app.services.preflight import check_each, places_of
 from tui.app.widgets.form import FilterInput
 from tui.app.widgets.lines import TextPane
 from tui.app.widgets.picklist import PickList, share_height
-from tui.model import hostspec
 from tui.model.plain import some
 from tui.model.problem import BenchtuiError
 from tui.remote.way_base import PRINTS_KEYS
@@ -31,7 +30,6 @@ from tui.text.line import ACCENT, BAD, BRIGHT, LABEL, TEXT, Line, Run, indented,
 from tui.text.table import Column
 
 if TYPE_CHECKING:
-    from tui.app.dialogs.forms import NewHosts
     from tui.engine.inputs.hosts import SourceAnswer, SourceGroup
     from tui.engine.preflight.host_check import HostCheck
 
@@ -375,25 +373,18 @@ class HostsScreen(FilteredScreen):
             self.check([host for host in hosts if host.name in pinned])
 
     def action_new(self) -> None:
-        """Ask for new hosts."""
-        from tui.app.dialogs.forms import AddHost
+        """Ask for new hosts, then show and tick them."""
+        from tui.app.screens import hosts_inventory
 
-        async def accept(hosts: NewHosts | None) -> None:
-            if hosts is not None:
-                add_to_inventory(self.shell.inventory_file, hosts)
+        known = frozenset(host.name for host in self.host_list.hosts)
+        hosts_inventory.add(self, known, self.load_hosts)
 
-        dialog = AddHost(frozenset(host.name for host in self.host_list.hosts))
-        self.app.push_screen(dialog.accepting(accept), self.take_new)
+    def action_remove(self) -> None:
+        """Ask, then remove the host under the cursor from the inventory."""
+        from tui.app.screens import hosts_inventory
 
-    def take_new(self, hosts: NewHosts | None) -> None:
-        """Show and tick the hosts that were added, if any."""
-        if hosts is None:
-            return
-        self.shell.forget_fleet()
-        names = [name for spec in hosts.specs for name in hostspec.expand(spec)]
-        for name in names:
-            self.shell.selection.put(name, server=False)
-        self.load_hosts(names[0])
+        host = self.host_list.at(self.picklist.cursor_key)
+        hosts_inventory.remove(self, host, self.load_hosts)
 
 
 def detail_lines(

@@ -185,6 +185,8 @@ HOSTS = (
            footer=7),
     Action("hosts.new", ("n",), "add host", "Add hosts to your inventory: names, ranges",
            footer=6),
+    Action("hosts.remove", ("D",), "remove host",
+        "Remove the host from your inventory; asks first"),
     Action("hosts.job", ("J",), "new job",
         "Describe a job in a form, without a profile",
            footer=3, call="go_on('job')"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fnmatch
 import io
+import itertools
 import socket
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -312,6 +313,65 @@ def add_hosts(path: Path, specs: Sequence[str], entry: Mapping[str, object]) -> 
         save(path, out.getvalue())
     except YAMLError as error:
         raise UsageError(f"{path}: {error}") from error
+
+
+def entry_of(path: Path, name: str) -> str:
+    """Return the entry of the inventory that defines a host: its name, or a range.
+
+    Raises UsageError if there is none.
+    """
+    from tui.model.yaml_text import load
+
+    data = load(read_text(path, MOST_SMALL_BYTES), str(path)).data
+    for entry in data.get("hosts") or {}:
+        if name in hostspec.expand(entry):
+            return str(entry)
+    raise UsageError(Problem(f"has no host '{name}'", file=str(path)))
+
+
+def remove_entry(path: Path, entry: str) -> None:
+    """Remove an entry of `hosts:` from the inventory; comments of other entries stay.
+
+    Raises UsageError; a file that would become invalid, as a group names the host, is not written.
+    """
+    from tui.model.inventory import load_inventory
+    from tui.model.yaml_text import load
+
+    text = read_text(path, MOST_SMALL_BYTES)
+    document = load(text, str(path))
+    wanted = {name: each for name, each in document.data["hosts"].items() if name != entry}
+    lines = text.splitlines(keepends=True)
+    start = document.position(("hosts", entry), key=True)[0] - 1
+    indent = _indent(lines[start])
+    inner = itertools.takewhile(lambda line: _indent(line) > indent, lines[start + 1 :])
+    left = "".join([*lines[:start], *lines[start + 1 + len(list(inner)) :]])
+    try:
+        kept = {**load(left, str(path)).data}
+        whole = (kept.pop("hosts") or {}) == wanted and kept == {
+            key: each for key, each in document.data.items() if key != "hosts"
+        }
+    except (UsageError, KeyError):
+        whole = False
+    if not whole:  # entries that share a line
+        left = _without(text, entry)
+    load_inventory(left, str(path))
+    save(path, left)
+
+
+def _indent(line: str) -> int:
+    """Return the spaces before a line's text; -1 for an empty line, which ends an entry."""
+    return len(line) - len(line.lstrip()) if line.strip() else -1
+
+
+def _without(text: str, entry: str) -> str:
+    from ruamel.yaml import YAML
+
+    yaml = YAML()
+    data: Any = yaml.load(text)
+    del data["hosts"][entry]
+    out = io.StringIO()
+    yaml.dump(data, out)
+    return out.getvalue()
 
 
 class SourceAnswer(Struct, frozen=True):
