@@ -45,6 +45,7 @@ class ProfilesScreen(FilteredScreen):
     """Lists profiles by family, with details of the one under the cursor."""
 
     SCOPE = "profiles"
+    OPENS, MADE = "next", frozenset({profiles_job.NEW_JOB})
     CSS_PATH = "profiles.tcss"
 
     def __init__(self) -> None:
@@ -109,7 +110,15 @@ class ProfilesScreen(FilteredScreen):
     def take_profiles(
         self, entries: list[CatalogueEntry], used: list[str], focus: str | None = None
     ) -> None:
-        """Show the profiles, then act on an Enter pressed before they were read."""
+        """Show the profiles, then act on an Enter pressed before they were read.
+
+        A profile that is new since is not hidden by a filter, unless one is being typed.
+        """
+        known = set(map(profile_text.key_of, self.entries))
+        new = [each for each in entries if known and profile_text.key_of(each) not in known]
+        if new and self.filter.value and not self.filter.has_focus:
+            focus = profile_text.key_of(new[-1])
+            self.unhide(list(entries), focus)
         self.entries, self.used = list(entries), used
         self.show_rows()
         if focus:
