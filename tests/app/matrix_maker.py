@@ -5,15 +5,20 @@ own.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import log2
 from pathlib import Path
 
 import msgspec
 
-from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names, made_of
+from tests.app.journal_maker import READS, RUN_ID, RunMaker, distributed, host_names, made_of
+from tui.metrics.buckets import index_to_value
+from tui.metrics.histogram import Histogram
 from tui.model.event import (
+    DirectionResult,
     HostProblem,
     HostResult,
     HostState,
+    LatencyResult,
     PhaseEnded,
     PhaseName,
     PhaseStarted,
@@ -35,6 +40,7 @@ FIGURES = {  # thousands of IOPS over jobs, by block size
     "256k": (8.1, 11.9, 12.3, 12.2, 12.4),
 }
 SIZES = {f"{2**n}k": 2 ** (n + 10) for n in range(12)}
+BUCKETS_AN_OCTAVE = 64  # latencies double from one to the next
 EIO = "read error: Input/output error (EIO)"
 SUITE = (
     ("weka/read-throughput", Headline("bandwidth", "read")),
@@ -44,7 +50,14 @@ SUITE = (
 
 
 class MatrixMaker(RunMaker):
-    """A run of many steps."""
+    """A run of many steps.
+
+    `flight`: I/Os that a host keeps in flight, by step, from which latencies follow; without it
+    they are those of the real result. `sizes`: bytes of an I/O, by step.
+    """
+
+    flight: Mapping[int, float] = {}
+    sizes: Mapping[int, int] = {}
 
     def plan_matrix(self, steps: Sequence[Step], **changes: object) -> MatrixMaker:
         """Give the run these steps, numbered in order."""
@@ -105,11 +118,13 @@ class MatrixMaker(RunMaker):
         """Return the real result with another rate."""
         self.measured.clear()
         found = self.result(host)
-        size = int(self.plan.steps[index].point.get("bs", 4096))
+        size = self.sizes.get(index, int(self.plan.steps[index].point.get("bs", 4096)))
         # no two hosts take the same time
         seconds = self.runtime_s + self.hosts.index(host) / 1_000_000
         ios = round(iops * seconds)
         read = made_of(found.dirs["read"], ios, ios * size, seconds)
+        if index in self.flight:
+            read = slowed(read, self.flight[index] / iops * 1e9)
         return msgspec.structs.replace(found, step=index, dirs={"read": read}, t=self.t)
 
     def skip(self, *indices: int) -> MatrixMaker:
@@ -124,6 +139,25 @@ class MatrixMaker(RunMaker):
         for index, iops in figures.items():
             self.start_step(index).end_step(index, iops)
         return self
+
+
+def slowed(figures: DirectionResult, mean_ns: float) -> DirectionResult:
+    """Return figures with another mean latency, distributed as it was."""
+    assert figures.clat is not None
+    places = round(BUCKETS_AN_OCTAVE * log2(mean_ns / figures.clat.mean_ns))
+    kinds = {kind: moved(getattr(figures, kind), places) for kind in ("slat", "clat", "lat")}
+    return msgspec.structs.replace(figures, **kinds)
+
+
+def moved(latency: LatencyResult | None, places: int) -> LatencyResult | None:
+    """Return a latency whose I/Os are so many buckets higher."""
+    if latency is None or latency.buckets is None:
+        return latency
+    counts = {
+        at + places: count for at, count in Histogram.from_buckets(latency.buckets).items()
+    }
+    mean_ns = sum(index_to_value(at) * count for at, count in counts.items()) / latency.n
+    return distributed(Histogram(counts), mean_ns, latency.percentiles_ns)
 
 
 def maker_in(home: Path, tag: str, hosts: int = 2) -> MatrixMaker:

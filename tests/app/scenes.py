@@ -64,6 +64,7 @@ BUSY = {
     "gen.cpu": 110.0,
 }
 BUSY |= {"gen.thread": 55.0, "gen.procs": 3.0, "nic.eth0.rx": 1.03e8, "nic.eth0.tx": 4.1e6}
+CPUS = 8  # of a client, a third of them busy, as fio and the network have it
 NIC: dict[str, str | int | float | bool | None] = {
     "name": "eth0",
     "kind": "physical",
@@ -219,7 +220,7 @@ def begun(
         headline=headline,
     )
     maker.begin()
-    known: dict[str, Fact] = {"nics": [NIC], "governor": "performance", "clocksource": "tsc"}
+    known: dict[str, Fact] = {"nics": [NIC], "cpus": CPUS, "governor": "performance", "clocksource": "tsc"}
     maker.add(*(HostFactsCollected(t=1.2, host=host, facts=known) for host in maker.hosts)).layout(
         2, 2
     ).go()

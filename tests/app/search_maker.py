@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import exp, log
 from pathlib import Path
 
@@ -63,13 +64,13 @@ def latencies(rate: float | None, count: int) -> LatencyResult:
     """Return the latencies of `count` I/Os in fio's buckets."""
     mean = tail_ns(rate, 100 * (1 - exp(-1))) - BASE_NS
     counts: dict[int, int] = {}
-    for place in range(200):
-        for share, weight in (
-            ((place + 0.5) / 200 * 0.99, 0.99),
-            (0.99 + (place + 0.5) / 200 * 0.01, 0.01),
-        ):
-            index = value_to_index(int(BASE_NS - mean * log(1 - share)))
-            counts[index] = counts.get(index, 0) + max(1, round(count * weight / 200))
+    # finer at the tail
+    edges = [place / 200 * 0.99 for place in range(200)]
+    edges += [0.99 + place / 200 * 0.01 for place in range(201)]
+    for low, high in pairwise(edges):
+        index = value_to_index(int(BASE_NS - mean * log(1 - (low + high) / 2)))
+        counts[index] = counts.get(index, 0) + round(count * high) - round(count * low)
+    counts = {index: each for index, each in counts.items() if each}
     whole = Histogram(counts)
     mean_ns = sum(index_to_value(at) * each for at, each in whole.items()) / whole.total
     return distributed(whole, mean_ns, whole.percentiles())

@@ -73,9 +73,7 @@ async def test_deviation_and_rate_of_a_host_are_of_the_same_seconds(tmp_path: Pa
         table = app.live.table
         rates = {host.name: table.cells.rate(host) for host in table.hosts}
         shares = table.spread.shares
-        assert sorted(rates, key=lambda name: rates[name] or 0) == sorted(
-            shares, key=lambda name: shares[name] or 0
-        )
+        assert shares
         for host, share in shares.items():
             assert (rates[host] or 0) / (table.spread.middle or 1) - 1 == pytest.approx(share)
 

@@ -13,7 +13,7 @@ from textual.geometry import Region
 
 from tui.app.screens.live_layout import HEADS, ROOMY_LINES, Shown, curve_lines, rooms_of
 from tui.app.terminal.theme import DARK
-from tui.app.widgets.graph import PlotArea, merge_values, nice_ceiling, painted, with_level
+from tui.app.widgets.graph import PlotArea, merge_values, painted, with_level
 from tui.app.widgets.graph_panels import HeatPanel
 from tui.app.widgets.lines import LACKING, Lines, cells, changed_span, merged, shown_as
 from tui.app.widgets.run_panels import PercentileRow, PercentileTable, shape_of, shown_columns
@@ -23,6 +23,7 @@ from tui.metrics.steady import SteadyWindow
 from tui.model.event import Buckets
 from tui.text.line import Line, Run, diverging, with_cell
 from tui.text.plot import TimeAxis, axis_of, spread_over
+from tui.text.scale import nice_ceiling
 from tui.view.live_health import apart_text, named, with_others
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tui.journal.intervals import Amounts, Clock
 from tui.journal.latencies import JointLatencies
-from tui.journal.views import FRESH_S, Amounts, Changes, Clock, Group, Leaf
+from tui.journal.views import FRESH_S, Changes, Group, Leaf
 from tui.model.event import DirectionSample
 
 TIMES = st.floats(0, 20).map(lambda t: round(t, 2))
@@ -18,7 +19,7 @@ def test_span_of_a_group_ends_with_its_last_fresh_host(
 ) -> None:
     group, whole = Group(Clock()), list[tuple[int, int]]()
     for intervals in spans:
-        leaf = Leaf(JointLatencies(), Changes())
+        leaf = Leaf(Clock(), JointLatencies(), Changes())
         group.leaves.append(leaf)
         for begin, length in intervals:
             leaf.over_time.add(begin, begin + length, Amounts.of(DirectionSample(ios=1, bytes=1)))

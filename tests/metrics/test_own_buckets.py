@@ -4,7 +4,7 @@ when merged.
 
 from __future__ import annotations
 
-from tui.journal.views import Amounts
+from tui.journal.intervals import Amounts
 from tui.metrics.buckets import value_to_index
 from tui.metrics.histogram import Histogram, combine
 from tui.model.event import Buckets, DirectionSample, LatencyResult

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.samples.events import DATA, histogram, sample, started, write
+from tui.journal.intervals import Amounts
 from tui.journal.latencies import PercentileBins, p99_of, seconds_of
 from tui.journal.rundir import load_plan
-from tui.journal.views import Amounts, SeriesSet
+from tui.journal.views import SeriesSet
 from tui.library.build import build_record
 from tui.metrics.histogram import Histogram
 from tui.model.event import AnyEvent, DirectionSample

@@ -98,8 +98,7 @@ def test_cpu_of_the_load_is_given_per_client_process() -> None:
     seen = [host(name, gen__cpu=(400, 400), gen__procs=(5, 5)) for name in ("h1", "h2")]
     assert (
         lines(*seen)[-1]
-        == "load CPU on all clients: 8.0 cores, 100.0 % of a core per client process on average"
-            " (8 processes)"
+        == "load CPU on all clients: 8.0 cores, 100.0 % of a core for each of 8 processes"
     )
 
 

@@ -7,13 +7,11 @@ from collections.abc import Collection
 import msgspec
 from msgspec import Struct
 
+from tui.journal.intervals import NOTHING, Amounts, Clock
 from tui.journal.latencies import HOST_OPEN_S, Covered, JointLatencies, PercentileBins
 from tui.journal.views import (
-    NOTHING,
-    Amounts,
     Arrival,
     Changes,
-    Clock,
     DirectionView,
     Group,
     HasLatencies,
@@ -208,7 +206,8 @@ class Measurement:
 
     def _new_leaf(self, host: str, direction: str) -> Leaf:
         joint = self._joint_of(direction)
-        leaf = Leaf(joint, self._changes_of(host), keeps_latencies=host not in self.has_result)
+        keeps = host not in self.has_result
+        leaf = Leaf(self.clock, joint, self._changes_of(host), keeps_latencies=keeps)
         totals = [self.total, self.total_of(host)] if known_direction(direction).in_total else []
         if direction not in self.cluster:
             self.cluster[direction] = Group(self.clock, self._changes)

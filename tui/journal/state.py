@@ -15,10 +15,11 @@ import msgspec
 from msgspec import Struct
 
 from tui.journal.clock import ClockReading, HostClocks
+from tui.journal.intervals import Clock
 from tui.journal.measurement import Measurement
 from tui.journal.progress import HostFiles, PhaseProgress, SearchState, phase_progress
 from tui.journal.step import PhaseSpan, StepState
-from tui.journal.views import FRESH_S, Clock, DirectionView, Group
+from tui.journal.views import FRESH_S, DirectionView, Group
 from tui.metrics.units import clock
 from tui.model.event import (
     Artefact,

@@ -11,20 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from math import ceil, floor
 from typing import Literal, NamedTuple, Protocol, TypeVar, get_args
 
-from msgspec import Struct
-
+from tui.journal.intervals import Amounts, Clock, Interval, RecentIntervals
 from tui.journal.latencies import JointLatencies
 from tui.metrics.buckets import SHOWN_PERCENTILES, label
 from tui.metrics.figures import marked
-from tui.metrics.histogram import Histogram, PackedBuckets, index_to_value, percentiles_of
+from tui.metrics.histogram import Histogram, index_to_value, percentiles_of
 from tui.metrics.registry import MetricName
 from tui.metrics.series import Parts, RateSeries, parts_of
-from tui.model.dense import has_counts
-from tui.model.event import Buckets, DirectionSample
+from tui.model.event import Buckets
 
 FRESH_S = 3.0  # a running host without samples for longer is silent
-# an interval shorter than this gives no rate worth showing; it counts in totals and series
-SHORT_S = 0.3
 EDGE_S = 0.05  # a second with a gap up to this is whole
 UNKNOWN_PERCENTILES: dict[str, int | None] = dict.fromkeys((*map(label, SHOWN_PERCENTILES), "max"))
 
@@ -32,56 +28,6 @@ Kind = Literal["ios", "bytes", "covered", "lat_sum", "lat_n"]
 KINDS: tuple[Kind, ...] = get_args(Kind)  # of which there is one value a second
 Values = list[float | None]
 T = TypeVar("T")
-
-
-class Clock:
-    """Current time of a run, shared by all of its views."""
-
-    __slots__ = ("now",)
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-
-class Amounts(Struct, gc=False):
-    """I/Os, bytes and latencies of one direction in one interval.
-
-    Latencies are packed: lists for all hosts would take much memory, and time to allocate and free.
-    """
-
-    ios: int
-    bytes: int
-    timed: int  # how many I/Os `lat_sum_ns` is the sum of
-    lat_sum_ns: int
-    lat_max_ns: int
-    printed_ns: Mapping[str, int]
-    lat: PackedBuckets
-
-    @classmethod
-    def of(cls, sample: DirectionSample) -> Amounts:
-        """Return the amounts in a sample."""
-        lat = PackedBuckets(sample.lat) if has_counts(sample.lat) else NO_LATENCIES
-        return cls(
-            sample.ios,
-            sample.bytes,
-            lat.total or (sample.ios if sample.lat_sum_ns else 0),
-            sample.lat_sum_ns,
-            sample.lat_max_ns,
-            sample.printed_ns,
-            lat,
-        )
-
-
-NO_LATENCIES = PackedBuckets(Buckets())
-NOTHING = Amounts(0, 0, 0, 0, 0, {}, NO_LATENCIES)
-
-
-class Interval(Struct, gc=False):
-    """Last interval of one host in one direction."""
-
-    t: float  # arrival
-    interval_s: float
-    amounts: Amounts
 
 
 class Changes:
@@ -166,10 +112,11 @@ def add_values(columns: Sequence[Values]) -> Values:
 class DirectionView(ABC):
     """Figures of one direction for a screen.
 
-    Rates are those of the last interval, totals those since the end of the ramp.
+    Current figures are those of the clock's window, totals those since the end of the ramp.
     """
 
-    def __init__(self, changes: Changes) -> None:
+    def __init__(self, clock: Clock, changes: Changes) -> None:
+        self.clock = clock
         self._changes = changes
         self._cache: dict[str, tuple[object, object]] = {}
 
@@ -207,10 +154,10 @@ class DirectionView(ABC):
 
     @abstractmethod
     def intervals(self) -> list[Interval]:
-        """Return the last interval of each host that counts towards current figures."""
+        """Return the window of each host that counts towards current figures."""
 
     def waits(self) -> list[Interval]:
-        """Return the last intervals that have latencies."""
+        """Return the windows that have latencies."""
         return self.intervals()
 
     @abstractmethod
@@ -223,31 +170,31 @@ class DirectionView(ABC):
         """First and end second with complete data; None if there is none yet."""
 
     def now(self, metric: MetricName) -> float | None:
-        """Return a metric over the last interval, for latency the mean; None if no host reports."""
+        """Return a metric over the window, for latency the mean; None if no host reports."""
         if metric == "latency":
             return self.lat_mean_ns
         return self.bw_bytes_per_s if metric == "bandwidth" else self.iops
 
     @property
     def iops(self) -> float | None:
-        """I/Os per second in the last interval; None if no host reports."""
+        """I/Os per second in the window; None if no host reports."""
         current = self.intervals()
-        return sum(each.amounts.ios / each.interval_s for each in current) if current else None
+        return sum(each.ios / each.interval_s for each in current) if current else None
 
     @property
     def bw_bytes_per_s(self) -> float | None:
-        """Bytes per second in the last interval; None if no host reports."""
+        """Bytes per second in the window; None if no host reports."""
         current = self.intervals()
-        return sum(each.amounts.bytes / each.interval_s for each in current) if current else None
+        return sum(each.bytes / each.interval_s for each in current) if current else None
 
     @property
     def lat_mean_ns(self) -> float | None:
-        """Mean latency in the last interval, in ns; None without I/O."""
+        """Mean latency in the window, in ns; None without I/O."""
         return self._cached("mean", self._current_version(), lambda: _mean_of(self.waits()))
 
     @property
     def interval_percentiles(self) -> dict[str, int | None]:
-        """Shown percentiles and maximum of the last interval, as `percentiles_in` returns them."""
+        """Shown percentiles and maximum in the window, as `percentiles_in` returns them."""
         return self._cached(
             "interval",
             self._current_version(),
@@ -275,11 +222,11 @@ class DirectionView(ABC):
     def _so_far_mean(self) -> float | None: ...
 
     def _current_version(self) -> object:
-        return self.version, len(self.intervals())
+        return self.version, self.clock.window_s, len(self.intervals())
 
     @property
     def interval_buckets(self) -> Buckets:
-        """Latency buckets of the last interval, in ascending order."""
+        """Latency buckets of the window, in ascending order."""
         return self._cached(
             "interval_buckets", self._current_version(), lambda: _buckets_of(self.waits())
         )
@@ -312,15 +259,16 @@ class DirectionView(ABC):
 
 def _mean_of(intervals: Sequence[Interval]) -> float | None:
     """Return the mean latency of intervals in ns; None without I/O."""
-    count = sum(each.amounts.timed for each in intervals)
-    return sum(each.amounts.lat_sum_ns for each in intervals) / count if count else None
+    count = sum(each.timed for each in intervals)
+    return sum(each.lat_sum_ns for each in intervals) / count if count else None
 
 
 def _buckets_of(intervals: Sequence[Interval]) -> Buckets:
     """Return the merged latency buckets of these intervals."""
     histogram = Histogram()
     for each in intervals:
-        histogram.add(each.amounts.lat)
+        for part in each.parts:
+            histogram.add(part.lat)
     return histogram.buckets
 
 
@@ -353,7 +301,7 @@ class Arrival(NamedTuple):
 
 
 class Leaf(DirectionView):
-    """View of one direction of one host. Keeps the last interval even if the host is silent.
+    """View of one direction of one host. Keeps the last intervals even if the host is silent.
 
     The caller counts the changes in `Changes`.
     """
@@ -363,16 +311,21 @@ class Leaf(DirectionView):
     so_far_max: int | None = None
 
     def __init__(
-        self, joint: JointLatencies, changes: Changes, *, keeps_latencies: bool = True
+        self,
+        clock: Clock,
+        joint: JointLatencies,
+        changes: Changes,
+        *,
+        keeps_latencies: bool = True,
     ) -> None:
-        super().__init__(changes)
+        super().__init__(clock, changes)
         self._histogram = Histogram()
         self._joint = joint  # of all leaves of the direction
         self.keeps_latencies = keeps_latencies
         self.over_time = SeriesSet()
         # percentile as the tool printed it -> second of the run -> ns
         self.printed: dict[str, dict[int, int]] = {}
-        self.last: Interval | None = None
+        self.recent = RecentIntervals(clock)
         self.restart()
 
     def restart(self) -> None:
@@ -393,8 +346,7 @@ class Leaf(DirectionView):
         """Add a sample; `counts` is False for load that is not measured."""
         t, t0, t1, parts = at
         interval_s = max(t1 - t0, 1e-3)
-        if interval_s >= SHORT_S or self.last is None:
-            self.last = Interval(t, interval_s, did)
+        self.recent.add(Interval(t, interval_s, (did,)))
         if parts:
             self.over_time.add(t0, t1, did, parts)
         if parts and did.printed_ns:
@@ -424,7 +376,7 @@ class Leaf(DirectionView):
 
     def silence(self) -> None:
         """Mark the load as over; there is no current interval any more."""
-        self.last = None
+        self.recent.clear()
 
     @property
     def so_far(self) -> Histogram:
@@ -432,8 +384,8 @@ class Leaf(DirectionView):
         return self._histogram
 
     def intervals(self) -> list[Interval]:
-        """Return the last interval, even if the host is silent."""
-        return [self.last] if self.last is not None else []
+        """Return the window, even if the host is silent."""
+        return [window] if (window := self.recent.window) is not None else []
 
     def values(self, metric: MetricName, start_s: float, end_s: float) -> Values:
         """Return one value per second between two run times."""
@@ -465,8 +417,7 @@ class Group(DirectionView):
     """View of several leaves, merged exactly; only fresh hosts count towards current figures."""
 
     def __init__(self, clock: Clock, changes: Changes | None = None) -> None:
-        super().__init__(changes or Changes())
-        self.clock = clock
+        super().__init__(clock, changes or Changes())
         self.leaves: list[Leaf] = []
         self.over_time: list[SeriesSet] = []  # of the leaves, or of larger parts that cover them
         self.latencies: list[HasLatencies] = []  # the same
@@ -507,17 +458,18 @@ class Group(DirectionView):
         return merged
 
     def intervals(self) -> list[Interval]:
-        """Return the last interval of each fresh host."""
-        at = self.version, self.clock.now
+        """Return the window of each fresh host."""
+        at = self.version, self.clock.window_s, self.clock.now
         return self._cached("fresh", at, lambda: self._fresh(self.leaves))
 
     def waits(self) -> list[Interval]:
-        """Return the last interval of each fresh host that has latencies."""
+        """Return the window of each fresh host that has latencies."""
         return self._fresh(self.joint) if self.joint else self.intervals()
 
     def _fresh(self, leaves: Sequence[Leaf]) -> list[Interval]:
         oldest = self.clock.now - FRESH_S
-        return [leaf.last for leaf in leaves if leaf.last is not None and leaf.last.t >= oldest]
+        windows = [leaf.recent.window for leaf in leaves]
+        return [each for each in windows if each is not None and each.t >= oldest]
 
     def values(self, metric: MetricName, start_s: float, end_s: float) -> Values:
         """Return one value per second between two run times."""

@@ -46,6 +46,7 @@ class LiveFinding:
     reported: bool = False  # returned as new once; before that it is not shown
     in_a_row: int = 1  # consecutive rounds of checks with it; negative: without it
     points: int = 1  # points of a search at which it was found
+    may_be_older: bool = False  # no look came before the one that found it
 
     @property
     def severity(self) -> str:
@@ -333,7 +334,8 @@ class LiveFindings:
                 each.miss(now_t, sure=step is None)
         new, role = [], self.role_of(step)
         for key, finding in found.items():
-            each = self._known.setdefault(key, LiveFinding(finding, now_t, step, role, in_a_row=0))
+            one = LiveFinding(finding, now_t, step, role, in_a_row=0, may_be_older=sure)
+            each = self._known.setdefault(key, one)
             worse = _order(finding) < _order(each.finding)
             each.see(finding, now_t)
             if (not each.reported and (sure or each.in_a_row > 1)) or (each.reported and worse):

@@ -36,8 +36,8 @@ NAMED = 3
         " hosts"
     ),
     advice=(
-        "Compare the hosts (Facts on Result, or hosts check --facts) and align them, or quote"
-        " the difference with the figure."
+        "Compare the hosts (Facts on Result, or benchtui hosts check --facts) and align them, or"
+        " quote the difference with the figure."
     ),
     source=(
         "facts read in preflight; for imports, the versions and options printed in the outputs"

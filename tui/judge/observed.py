@@ -310,8 +310,7 @@ def _read_in_turn(host: HostTelemetryRecord, name: str) -> float | None:
     ),
     advice=(
         "The storage may be faster than this client. Use more clients or more jobs, spread"
-        " interrupts, or use a cheaper engine (io_uring); use no more MPI ranks than CPUs (waiting"
-        " ranks spin)."
+        " interrupts, or use a cheaper engine (io_uring)."
     ),
     source=(
         "/proc/stat, /proc/PID/task/*/stat, cpu.stat of the control group; usr_cpu and"
@@ -321,7 +320,7 @@ def _read_in_turn(host: HostTelemetryRecord, name: str) -> float | None:
 def client_cpu(at: StepEvidence) -> Iterator[CheckResult]:
     """A client whose CPU is busy may be unable to send more I/O, however fast the storage is.
 
-    Not always: sleeping workers lose nothing to other programs on busy CPUs.
+    CPU time of other programs counts only if the load's workers hardly ever sleep.
     """
     hosts = clients(at)
     told = WITHHELD if polls(at.step) else ("cpu.busy", "gen.thread")

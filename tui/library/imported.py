@@ -13,12 +13,12 @@ import msgspec
 
 import tui
 from tui.journal.fold import fold
+from tui.journal.intervals import Clock
 from tui.journal.latencies import CLUSTER_OPEN_S
 from tui.journal.measurement import Measurement
 from tui.journal.progress import rank
 from tui.journal.rundir import write_atomic
 from tui.journal.state import RunState
-from tui.journal.views import Clock
 from tui.judge.catalogue import examine, verdict_of
 from tui.judge.check import RunEvidence
 from tui.library.import_copies import copies_of

@@ -347,7 +347,7 @@ class LiveMatrix:
         self._known: dict[tuple[int, int], float | None] = {}  # by step and attempt
 
     def cells(self, state: RunState) -> list[Cell]:
-        """Return the current cells; a running one has the current figure until it has a result."""
+        """Return the current cells; a running one has its figure so far until it has a result."""
         plan = self.plan
         if plan is None:
             return []
@@ -365,7 +365,7 @@ class LiveMatrix:
                 plan.headline_of(steps[0]),
                            attempts, "running" if running else None)  # fmt: skip
             if running and at is not None and cell.value is None and state.phase == "measure":
-                cell = replace(cell, value=rate_now(plan, state, at))
+                cell = replace(cell, value=value_so_far(plan, state, at))
             cells.append(cell)
         return cells
 
@@ -426,8 +426,8 @@ def operation_rate(state: RunState, index: int, headline: Headline) -> float | N
     return operation_value(found, headline.metric)
 
 
-def rate_now(plan: Plan, state: RunState, step: Step) -> float | None:
-    """Return a step's headline figure over its last interval; None if it is not measuring."""
+def value_so_far(plan: Plan, state: RunState, step: Step) -> float | None:
+    """Return a step's headline figure so far; None if it is not measuring."""
     headline = plan.headline_of(step)
     measured = state.measuring.get(step.index) or state.current
     if headline is None or not measured.is_of("measure", step.index) or not measured.cluster:
@@ -435,5 +435,8 @@ def rate_now(plan: Plan, state: RunState, step: Step) -> float | None:
     views = measured.cluster
     view = views.get(found_in(headline, views)) or measured.whole
     if headline.metric == "latency" and headline.percentile is not None:
-        return view.interval_percentiles.get(label(headline.percentile))
-    return view.now(headline.metric)
+        return view.so_far_percentiles.get(label(headline.percentile))
+    if headline.metric == "latency":
+        return view.so_far_mean_ns
+    known = [value for value in view.series(headline.metric) if value is not None]
+    return fmean(known) if known else view.now(headline.metric)

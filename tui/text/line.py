@@ -362,3 +362,19 @@ def diverging(
     empty: Run = (" " * half, TEXT)
     axis: Run = ("│" if share is not None else " ", FAINT)
     return [blank, (bar, role), axis, empty] if below else [empty, axis, (bar, role), blank]
+
+
+LEAST_BEGUN = 3  # lines of a block that say something, with its heading
+
+
+def whole_heads(lines: list[Line], rows: int) -> list[Line]:
+    """Return lines whose first `rows` are on the screen, none of them the mere head of a block that
+    goes on below; such a block begins below.
+    """
+    if len(lines) <= rows or not lines[rows].plain.strip():
+        return lines
+    for row in range(rows - 1, max(0, rows - LEAST_BEGUN), -1):
+        runs = lines[row].runs
+        if runs and (runs[0][1] == "title" or not lines[row - 1].plain.strip()):
+            return [*lines[:row], *[Line()] * (rows - row), *lines[row:]]
+    return lines

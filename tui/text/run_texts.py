@@ -183,7 +183,7 @@ HOSTS: dict[str, Text] = {
     "recovering": "recovering",
     "collecting": "collecting",
     "still-unreachable": "still unreachable: {quote}",
-    "no-contact": "{quote}; its load stops {lease_s:g} s later",
+    "no-contact": "{quote}; its load stopped after {lease_s:g} s",
     "ended-early": "ended early",
     "ended-by-host": "{quote}",
 }

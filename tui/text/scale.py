@@ -11,6 +11,7 @@ from tui.text.line import FAINT, LABEL, TEXT, Run, fit, width_of
 from tui.text.sparkline import Symbols
 
 MOST_STEPS = 5
+NICE = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
 ROUND = ((1, 2, 2.5, 5), (1.25, 1.5, 3, 4, 6, 7.5))  # leading digits of steps, the roundest first
 LESS_ROUND, ONLY = (
     0.15,
@@ -31,6 +32,24 @@ class Tick(Struct, frozen=True):
     row: int
     mark: str
     text: str
+
+
+def nice_ceiling(value: float, base: int = 1000) -> float:
+    """Return the smallest round number of at least `value`, as the top of a scale.
+
+    It may be below `value` by 0.1 %; 1 for 0 or less. `base`: factor between units, such as 1024
+    for bytes.
+    """
+    if value <= 0:
+        return 1.0
+    unit = 1.0
+    while value >= unit * base:
+        unit *= base
+    while value < unit:
+        unit /= base
+    decades = (unit * power for power in (1, 10, 100, 1000))
+    steps = (step * decade for decade in decades for step in NICE)
+    return next((step for step in steps if value * 0.999 <= step <= unit * base), unit * base)
 
 
 def level_of(
@@ -131,8 +150,8 @@ def with_ticks(
 ) -> list[tuple[Run, ...]]:
     """Return the rows of a chart after their labels, which are `room` cells wide.
 
-    `grid` draws a faint line from each inner mark through the empty part of the chart; the frame is
-    the outer line.
+    `grid` draws a faint line from each inner mark through rows without values: pieces of a line
+    between values look like values. The frame is the outer line.
     """
     known = {each.row: each for each in ticks}
     found: list[tuple[Run, ...]] = []
@@ -142,13 +161,16 @@ def with_ticks(
             found.append(((" " * room, TEXT), *row))
             continue
         label = fit(tick.text, room - 1, right=True)
+        is_inner = grid and 0 < place < len(rows) - 1
         runs = (
-            [_ruled(run, tick.mark) for run in row] if grid and 0 < place < len(rows) - 1 else row
+            [(tick.mark * width_of(text), FAINT) for text, _ in row]
+            if is_inner and all(map(_is_empty, row))
+            else row
         )
         found.append(((label, LABEL), (tick.mark, FAINT), *runs))
     return found
 
 
-def _ruled(run: Run, mark: str) -> Run:
+def _is_empty(run: Run) -> bool:
     text, role = run
-    return (mark * len(text), FAINT) if role == TEXT and not text.strip(MOST_EMPTY) else run
+    return role == TEXT and not text.strip(MOST_EMPTY)

@@ -136,8 +136,7 @@ def live_lines(found: LiveFindings, width: int, zero_t: float = 0.0) -> list[Lin
     """Return the bottlenecks, then current and past findings, each in full with its time.
 
     A bottleneck for which a finding has the same evidence is left to the finding. Below them: how
-    many checks run live, or that the run has ended; checks without data; the rules of the findings.
-    Times count from `zero_t`.
+    many checks run live, or that the run has ended; checks that failed. Times count from `zero_t`.
     """
     limited = [
         line
@@ -165,13 +164,14 @@ def live_lines(found: LiveFindings, width: int, zero_t: float = 0.0) -> list[Lin
         *labelled([], [(text, LABEL)], width),
         Line(),
         *not_made_lines(found.broken, width),
-        *rule_lines([each.finding for each in (*found.now, *found.was)], width),
     ]
 
 
 def _since(each: LiveFinding, zero_t: float) -> str:
-    points = f"{each.points} points, " if each.points > 1 else ""
-    return f"{points}since {_time(each.since_t - zero_t)}"
+    """Return at how many points and since when a finding applies, as far as known."""
+    points = f"{each.points} points" if each.points > 1 else ""
+    since = "" if each.may_be_older else f"since {_time(each.since_t - zero_t)}"
+    return ", ".join(filter(None, (points, since)))
 
 
 def _time(seconds: float) -> str:

@@ -254,7 +254,7 @@ def _per_client(step: StepRecord) -> Iterator[str]:
     each = f"{cpu / workers:.1f} % of a core"
     per = "in 1 client process"
     if workers > 1:
-        per = f"per client process on average ({workers:,} processes)"
+        per = f"for each of {workers:,} processes"
     yield f"{generator_of(step)} CPU on all clients: {cores_text(cpu)}, {each} {per}"
 
 

@@ -10,7 +10,7 @@ from tui.judge.chance import steady_limits
 from tui.judge.severity import OUTSIDE_STORAGE
 from tui.judge.wording import bottleneck_text, message_of, name_of
 from tui.metrics import units
-from tui.metrics.figures import HostSpread
+from tui.metrics.figures import HostSpread, behind_text
 from tui.metrics.steady import ROUND_S, ROUNDS, SteadyWindow, window_across
 from tui.metrics.units import plural
 from tui.model.plain import some
@@ -143,8 +143,9 @@ def health(
     counts = counts_of(found, all_named=not others)
     rest = _after(steady.whole, bottleneck.whole)
     spare = width - 2 - width_of_runs([*first, *counts])
-    if width_of_runs(rest) <= spare:
-        more = named(others, spare - width_of_runs(rest))
+    more = named(others, spare - width_of_runs(rest))
+    # a line of their own for steadiness and bottleneck leaves room for the names of findings
+    if width_of_runs(rest) <= spare and (more or not others or lines < 2):
         return [_line([*first, *more, *rest], counts, width)]
     if lines < 2:
         return [_in_short(first, others, steady, bottleneck, counts, width)]
@@ -387,8 +388,10 @@ def _lagging(hosts: HostSpread) -> list[Run]:
     slow = hosts.stragglers
     if not slow:
         return []
-    what = f"{plural(len(slow), 'straggler')}: " if len(slow) > 1 else "straggler: "
-    return [("▼ ", WARN), (what + some(slow, 3), BRIGHT)]
+    if len(slow) > 1:
+        return [("▼ ", WARN), (f"{plural(len(slow), 'straggler')}: {some(slow, 3)}", BRIGHT)]
+    share = hosts.shares[slow[0]] or 0.0
+    return [("▼ ", WARN), (f"straggler: {slow[0]} at {behind_text(share)}", BRIGHT)]
 
 
 def _silent(state: RunState) -> list[Run]:
@@ -550,4 +553,4 @@ def marks(found: LiveFindings | None, count: int) -> Mapping[str, Run]:
 
 def of_role(role: str, text: str) -> str:
     """Return a text with the role it is about in front, if several roles run: ``writers: ...``."""
-    return f"{role}: {text}" if role else text
+    return ": ".join(filter(None, (role, text)))

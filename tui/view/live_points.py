@@ -135,10 +135,10 @@ def _now(now: PointNow) -> list[FigureTile]:
     limits.
     """
     number, unit = METRICS["iops"].split(now.iops)
-    tiles = [FigureTile("now", number, unit, TEXT, drop=2)]
+    tiles = [FigureTile("achieved", number, unit, TEXT, drop=2)]
     for each in now.latencies:
         if each.most_ns is not None:
-            aside = f"now, limit {latency(each.most_ns)}"
+            aside = f"limit {latency(each.most_ns)}"
             parts = latency_parts(each.value_ns)
             tiles.append(FigureTile(each.name, *parts, _role_of(each), aside, drop=1))
     return tiles
@@ -151,7 +151,7 @@ def live_matrix_lines(tables: Sequence[MatrixTable], width: int, height: int) ->
     """
     cells = [cell for table in tables for cell in table.cells]
     lines: list[list[Run]] = [
-        [("now   ", LABEL), (f"{cell.name}  ", ACCENT), (_figure(cell), VALUE)]
+        [("now   ", LABEL), (f"{cell.name}  ", ACCENT), (_figure(cell), VALUE), (" so far", LABEL)]
         for cell in cells
         if is_running(cell)
     ]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
+from tui.journal.views import FRESH_S
 from tui.metrics import units
 from tui.metrics.registry import metric_of_operation, rate_of_operation
 from tui.metrics.telemetry import metric_of, parse_column
@@ -114,11 +114,13 @@ class HostsOverTime:
         self.kinds = kinds
         self.lanes: dict[str, dict[int, HostSecond]] = {}
         self._taken: dict[str, float] = {}  # by host: the end of the newest interval
-        self._columns: dict[tuple[str, str], tuple[int, list[array[float]]]] = {}
+        self._hosts: dict[str, HostTelemetry] = {}
+        self._columns: dict[tuple[str, str], tuple[int, list[str]]] = {}
 
     def take(self, hosts: Iterable[HostTelemetry]) -> None:
         """Read the telemetry of hosts that is new since the last call."""
         for host in hosts:
+            self._hosts[host.host] = host
             before = self._taken.get(host.host, float("-inf"))
             at = len(host.end_t)
             while at and host.end_t[at - 1] > before:
@@ -130,7 +132,7 @@ class HostsOverTime:
                         self._take(lane, host, at)
 
     def _take(self, lane: Lane, host: HostTelemetry, at: int) -> None:
-        columns = self._columns_of(lane, host)
+        columns = [host.columns[name] for name in self._columns_of(lane, host)]
         for place in range(at, len(host.end_t)) if columns else ():
             known = [value for values in columns if (value := values[place]) == value]
             if known:
@@ -140,7 +142,7 @@ class HostsOverTime:
                 )
                 second.add(max(known) if lane.together == "most" else sum(known))
 
-    def _columns_of(self, lane: Lane, host: HostTelemetry) -> list[array[float]]:
+    def _columns_of(self, lane: Lane, host: HostTelemetry) -> list[str]:
         """Return the telemetry columns of a host that belong to a lane.
 
         They are cached until the host has more columns.
@@ -148,7 +150,7 @@ class HostsOverTime:
         key, count = (host.host, lane.title), len(host.columns)
         known = self._columns.get(key)
         if known is None or known[0] != count:
-            found = [values for name, values in host.columns.items() if is_of(name, lane)]
+            found = [name for name in host.columns if is_of(name, lane)]
             known = self._columns[key] = (count, found)
         return known[1]
 
@@ -174,11 +176,9 @@ class HostsOverTime:
             room = (width - GAP * (len(shown) - 1)) // len(shown)
             said = self._figure(lane, axis)
             gap = " " * GAP if place else ""
-            runs.append((f"{gap}{lane.title} ", LABEL))
-            if lane.top is not None:  # a bar without a scale says nothing
-                columns = max(1, room - len(lane.title) - width_of(said[0]) - 2)
-                runs += [*self._course(lane, axis, columns, 1, symbols)[0], (" ", TEXT)]
-            runs.append(said)
+            columns = max(1, room - len(lane.title) - width_of(said[0]) - 2)
+            graph = self._course(lane, axis, columns, 1, symbols)[0]
+            runs += [(f"{gap}{lane.title} ", LABEL), *graph, (" ", TEXT), said]
         return Line.of(*clip(runs, width))
 
     def lines(self, axis: TimeAxis, cells: LaneCells, room: int, symbols: Symbols) -> list[Line]:
@@ -201,8 +201,6 @@ class HostsOverTime:
         said: Run = (fit(text, cells.figure, right=True), role)
         lines = []
         courses = self._course(lane, axis, cells.columns, rows, symbols)
-        if rows == 1 and lane.top is None:
-            courses = [[(" " * cells.columns, TEXT)]]
         for row, course in enumerate(courses):
             last = row == rows - 1  # name and figure are on the base line
             top = self._top_text(lane) if lane.top is None else f"{lane.top:.0f} %"
@@ -231,15 +229,29 @@ class HostsOverTime:
         return [with_cell([(text, lane.colour)], at, ("│", ACCENT)) for text in texts]
 
     def _figure(self, lane: Lane, axis: TimeAxis) -> Run:
-        """Return the newest figure of a lane, or the one at the cursor."""
-        first, values = self.values(lane)
-        if axis.cursor_s is not None:
-            values = values[max(0, axis.cursor_s - first) : max(0, axis.cursor_s + 1 - first)]
-        shown = next((value for value in reversed(values) if value is not None), None)
+        """Return the current figure of a lane, or the one at the cursor."""
+        if axis.cursor_s is None:
+            shown = self._current(lane)
+        else:
+            first, values = self.values(lane)
+            at = axis.cursor_s - first
+            shown = values[at] if 0 <= at < len(values) else None
         metric = metric_of(lane.columns[0])
         # MPI ranks spin while they wait: a full CPU is no finding
         full = self.kinds is not LANES and metric.is_full(shown)
         return metric.text(None if shown is None else round(shown, 1)), "warn" if full else TEXT
+
+    def _current(self, lane: Lane) -> float | None:
+        """Return what the hosts' own current figures amount to, without hosts that fell silent."""
+        known = [host for host in self._hosts.values() if host.newest_t is not None]
+        newest_t = max((host.newest_t or 0.0 for host in known), default=0.0)
+        now = HostSecond()
+        for host in known:
+            if lane.role in ("", host.role) and (host.newest_t or 0.0) >= newest_t - FRESH_S:
+                figures = map(host.newest, self._columns_of(lane, host))
+                if shown := [each for each in figures if each is not None]:
+                    now.add(max(shown) if lane.together == "most" else sum(shown))
+        return now.figure(lane.together) if now.count else None
 
     def _top_text(self, lane: Lane) -> str:
         """Return the largest value of a lane, which its graph is scaled to."""
@@ -387,7 +399,7 @@ def _operation(
     runs.append((f"{known if exact or not known else f'~{known}':>{cell}}", VALUE))
     values = [each.rate for each in rates.values()]
     apart = (max(values) - min(values)) / max(values) if len(values) > 1 and max(values) else None
-    runs.append((f"{'' if apart is None else units.percent(apart):>{SPREAD}}", LABEL))
+    runs.append((f"{'' if apart is None else units.share(apart):>{SPREAD}}", LABEL))
     return Line.of(*runs, (f"{other_text:>{before}}", TEXT))
 
 

@@ -11,7 +11,7 @@ from tui.metrics.units import UNKNOWN, clock, duration
 from tui.model.step_record import MetadataRecord
 from tui.record.headline import FIGURE_WIDTH, metadata_notes, metadata_tables, name_width
 from tui.text.digits import FigureTile
-from tui.text.line import LABEL, TEXT, TITLE, VALUE, Line, beside, clip
+from tui.text.line import LABEL, TEXT, TITLE, VALUE, Line, Run, beside, clip
 
 if TYPE_CHECKING:
     from tui.journal.progress import Finished, MetadataView
@@ -23,16 +23,17 @@ COLOURS = {
 }  # fmt: skip
 LEAST_S = 1.0  # seconds of a phase before its bound is shown
 GAP = 4
+MEAN, NONE = slice(2, 3), slice(0, 0)  # columns of the summary
 
 
 def operation_tiles(
     view: MetadataView | None, step: Step, hosts: int, now: float
 ) -> list[FigureTile]:
-    """Return the rate and the time of the current phase as tiles; between phases, a tile per
-    operation. Empty before the first phase.
+    """Return the time of the current phase as tiles; between phases, a tile per operation. Empty
+    before the first phase.
 
-    mdtest prints nothing during a phase, so the current phase shows the rate of the iteration
-    before. The first iteration shows an upper bound, which falls until the phase ends.
+    mdtest prints nothing during a phase. Rates of earlier iterations are in the table; the first
+    iteration shows an upper bound, which falls until the phase ends.
     """
     if view is None or not view.phase or step.mpi is None:
         return []
@@ -40,8 +41,10 @@ def operation_tiles(
     phases: Sequence[str] = step.directions
     if is_in_phase(view, step):
         planned = step.mpi.items * step.mpi.ranks(hosts)
-        rate = _running(view, view.phase, planned, now, view.moved(view.phase, usual))
-        return [rate, *_times(view, now)]
+        known = newest(view, view.phase, view.iteration) is not None
+        moved = view.moved(view.phase, usual)
+        bound = [] if known else [_bound(view, view.phase, planned, now, moved)]
+        return [*bound, *_times(view, now, len(bound))]
     tiles: list[FigureTile] = []
     for place, phase in enumerate(phases):
         moved = view.moved(phase, usual)
@@ -59,12 +62,18 @@ def is_in_phase(view: MetadataView | None, step: Step) -> bool:
     )
 
 
-def _times(view: MetadataView, now: float) -> list[FigureTile]:
+def _times(view: MetadataView, now: float, place: int) -> list[FigureTile]:
     """Return the time in the current phase, and the iteration, as tiles."""
     before = view.spans(view.iteration - 1).get(view.phase)
     of = f"of about {duration(before)}" if before else "so far"
     return [
-        FigureTile("time in phase", clock(max(0.0, now - view.since_t)), aside=of, drop=1),
+        FigureTile(
+            f"time in {view.phase}",
+            clock(max(0.0, now - view.since_t)),
+            role=colour_of(view.phase),
+            aside=of,
+            drop=place,
+        ),
         FigureTile("iteration", str(view.iteration), f"of {view.iterations}", drop=2),
     ]
 
@@ -90,10 +99,8 @@ def newest(view: MetadataView, phase: str, before: int | None = None) -> Finishe
     return max(known, key=lambda each: each.iteration, default=None)
 
 
-def _running(view: MetadataView, phase: str, planned: int, now: float, moved: int) -> FigureTile:
-    last = newest(view, phase, view.iteration)
-    if last is not None:
-        return _tile(phase, last.rate, moved, _whose(last), 0)
+def _bound(view: MetadataView, phase: str, planned: int, now: float, moved: int) -> FigureTile:
+    """Return the most that a first iteration's rate can still be."""
     elapsed = now - view.since_t
     bound = planned / elapsed if elapsed >= LEAST_S and planned else None
     return _tile(phase, bound, moved, "upper bound" if bound is not None else "running", 0)
@@ -150,7 +157,10 @@ def operation_lines(
     iterations_at = wide + 4 * FIGURE_WIDTH + GAP
     has_room = width - iterations_at >= wide + 2 * FIGURE_WIDTH
     tables = metadata_tables(metadata, width - iterations_at if has_room else width)
-    figures, *iterations = [_table_lines(table, width, wide) for table in tables]
+    figures, *iterations = [
+        _table_lines(table, width, wide, strong=MEAN if table is tables[0] else NONE)
+        for table in tables
+    ]
     rates = iterations[0] if iterations else []
     notes = [
         Line.of((part, LABEL))
@@ -162,10 +172,13 @@ def operation_lines(
     )
 
 
-def _table_lines(table: Sequence[str], width: int, wide: int) -> list[Line]:
+def _table_lines(table: Sequence[str], width: int, wide: int, strong: slice) -> list[Line]:
+    """Return a table of rates; `strong`: the columns to stand out."""
     header, *rows = table
+    first, end = wide + strong.start * FIGURE_WIDTH, wide + strong.stop * FIGURE_WIDTH
     lines = [Line.of(*clip([(header, TITLE)], width))]
     for row in rows:
         role = colour_of(row[:wide].strip(" ~"), TEXT)
-        lines.append(Line.of(*clip([(row[:wide], role), (row[wide:], VALUE)], width)))
+        runs: list[Run] = [(row[:wide], role), (row[wide:first], TEXT)]
+        lines.append(Line.of(*clip([*runs, (row[first:end], VALUE), (row[end:], TEXT)], width)))
     return lines

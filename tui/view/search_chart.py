@@ -22,7 +22,6 @@ from tui.text.plot import (
     AxisTicks,
     Curve,
     Plot,
-    dot_of,
     plot_rows,
 )
 from tui.text.search import limit_text, measured_scales
@@ -40,6 +39,7 @@ AIR = 1.05
 # octaves a row: latencies further from the limits are drawn at the edge, so that those on either
 # side of a limit are apart
 OPEN = 0.4
+CLEAR_ROWS = 12  # from which on curves without a limit are drawn too
 FAR = 0.4  # of the highest rate: lowest ones above it do not begin their axis at 0
 WEAK = "*55"  # strength of curves without a limit, beside the one that has it
 NOW = "latency"  # a colour not used by the first three curves
@@ -63,22 +63,27 @@ def curve_chart(
     if not found:
         return []
     width, height = max(width, LEAST_WIDTH), max(height, LEAST_HEIGHT)
-    y = _latency_axis(found, rows := plot_rows(height))
-    dot = dot_of(y, rows)
+    limited = [trace for trace in found if trace.most_ns is not None]
+    if limited and plot_rows(height) < CLEAR_ROWS:
+        found = limited  # in few rows curves hide each other
+    y = _latency_axis(found, plot_rows(height))
     x = _rate_axis(search, found, width)
     named = next((f"{trace.direction} " for trace in found if not trace.named), "")
     title = f"{named}latency vs. {BY_UNIT[rate_unit(search)].title}"
+    if len(found) == 1:
+        title = title.replace("latency", found[0].name, 1)
     main = main_of(found)
     mark = []
     if main is not None and reached is not None:
-        mark = _reached(search, main, reached, x, y, dot)
+        mark = _reached(search, main, reached, x, y)
     curves = [
         *_limits(search, found, x, y),
         *_uprights(search, x, y, now if not mark else None),
     ]
     has_limit = any(trace.most_ns is not None for trace in found)
     for place, trace in enumerate(found):
-        curve = _curve(trace, place, y, dot, marked=trace is main)
+        curve = _curve(trace, place, y, marked=trace is main)
+        curve = replace(curve, name="") if len(found) == 1 else curve
         weak = has_limit and trace.most_ns is None
         curves.append(replace(curve, role=curve.role + WEAK) if weak else curve)
     curves += mark
@@ -99,8 +104,7 @@ def overlay_chart(
     if pair is None:
         return []
     width, height = max(width, LEAST_WIDTH), max(height, LEAST_HEIGHT)
-    y, x = _latency_axis(pair, rows := plot_rows(height)), _rate_axis(a, pair, width)
-    dot = dot_of(y, rows)
+    y, x = _latency_axis(pair, plot_rows(height)), _rate_axis(a, pair, width)
     curves = _limits(a, pair[:1], x, y)
     for place, (name, search, trace) in enumerate(zip("AB", (a, b), pair, strict=True)):
         if (most := capacity_of(search)) is not None and most <= x.high:
@@ -108,7 +112,7 @@ def overlay_chart(
                 [([most, most], [y.low, y.high])], SIDES[place], f"capacity {name}", dashed=True
             )
             curves.append(replace(upright, mark="|:"[place]))
-        curve = _curve(trace, place, y, dot, marked=True)
+        curve = _curve(trace, place, y, marked=True)
         curves.append(replace(curve, name=name, role=SIDES[place], mark="•+"[place]))
     title = f"{pair[0].direction} {pair[0].kind} vs. {BY_UNIT[rate_unit(a)].title}"
     return Plot(title, curves, x, y).lines(width, height, coloured=coloured)
@@ -121,11 +125,10 @@ def capacity_of(search: SearchRecord) -> float | None:
     return answer.capacity.value or None if answer is not None and found else None
 
 
-def _curve(trace: Trace, place: int, y: Axis, dot: float, *, marked: bool) -> Curve:
+def _curve(trace: Trace, place: int, y: Axis, *, marked: bool) -> Curve:
     """Return a trace as a curve.
 
-    Its points are marked by their verdict, on the side of the limit where they are; with `marked`,
-    also without a limit. `dot`: what one dot is worth.
+    Its points are marked by their verdict; with `marked`, also without a limit.
     """
 
     def at(*verdicts: str) -> tuple[list[float], list[float]]:
@@ -140,28 +143,20 @@ def _curve(trace: Trace, place: int, y: Axis, dot: float, *, marked: bool) -> Cu
         unclear_xs, unclear = at("unclear")
         return replace(
             curve,
-            points=(xs, [_beside(min(each, limit - dot), limit, dot) for each in meets]),
-            wrong=(wrong_xs, [_beside(max(each, limit), limit, dot) for each in breaks]),
-            plain=(unclear_xs, [_beside(each, limit, dot) for each in unclear]),
+            # never on the other side of the limit: one in its row is as close to it as that
+            points=(xs, [min(each, limit) for each in meets]),
+            wrong=(wrong_xs, [max(each, limit) for each in breaks]),
+            plain=(unclear_xs, unclear),
         )
     return replace(curve, plain=whole) if marked else curve
 
 
-def _beside(value: float, limit: float, dot: float) -> float:
-    """Return where to mark a point, in a row other than the limit's."""
-    return min(value, limit - 2 * dot) if value < limit else max(value, limit + 3 * dot)
-
-
-def _reached(
-    search: SearchRecord, main: Trace, now: PointNow, x: Axis, y: Axis, dot: float
-) -> list[Curve]:
+def _reached(search: SearchRecord, main: Trace, now: PointNow, x: Axis, y: Axis) -> list[Curve]:
     """Return the current point so far as a mark; empty if it has no latency for this curve."""
     rate = now.bw_bytes_per_s if search.objective == "bandwidth" else now.iops
     rate = min(max(rate, x.low), x.high)
     found = [each.value_ns for each in now.latencies if each.name == main.name]
     places = [_at(y, value) for value in found[:1]]
-    if main.most_ns is not None:
-        places = [_beside(each, _at(y, main.most_ns), dot) for each in places]
     return [Curve([], NOW, plain=([rate], [each])) for each in places]
 
 

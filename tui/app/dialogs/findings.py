@@ -13,7 +13,7 @@ from tui.app.widgets.lines import Builder, TextPane
 
 
 class FindingsDialog(Dialog[None]):
-    """Shows the findings of a run, each with its rule, meaning and advice."""
+    """Shows the findings of a run, each with its meaning and advice."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,enter,f,q", "dismiss", "close", show=False)

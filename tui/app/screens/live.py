@@ -328,6 +328,7 @@ class RunPanels:
         """Paint the panels, yielding after each so that keys can be handled."""
         self.look.keep_cursor()
         feed, state = self.screen.feed, self.screen.feed.state
+        state.clock.window_s = live_text.window_s(feed)
         axis = replace(
             self.look.axis, marks=self.marks.of(state, self.screen.found, self.look.host)
         )
@@ -454,8 +455,7 @@ class RunPanels:
         Yields between parts of the work.
         """
         state, table = self.screen.feed.state, self.screen.table
-        lately_s = live_text.lately_s(self.screen.feed)
-        clients, servers = live_text.telemetry_of(state, axis.cursor_s, lately_s)
+        clients, servers = live_text.telemetry_of(state, axis.cursor_s)
         table.unmeasured, table.blank = live_text.says_all(state), live_text.is_between(state)
         table.cursor_s, table.cursor_text = axis.cursor_s, axis.cursor_text
         yield from table.showing(
@@ -467,7 +467,7 @@ class RunPanels:
                 live_text.counted_of(state, self.screen.plan),
                 subject.called(subject.host_waits),
                 live_text.layout_bytes(state),
-                lately_s,
+                live_text.covered_s(subject.total),
             ),
             live_health.marks(self.screen.found, len(state.hosts)),
             clients,
@@ -476,9 +476,7 @@ class RunPanels:
         seen_t = state.clock.now if axis.cursor_s is None else axis.cursor_s + 1.0
         server_table = self.screen.query_one("#live-servers", ServerTable)
         server_table.marked = table.cells.telemetry.marked
-        server_table.show(
-            servers, seen_t, self.screen.table.cells.longest_name
-        )
+        server_table.show(servers, seen_t, self.screen.table.cells.longest_name)
 
     def paint_graphs(self, graphs: Sequence[Graph], *, counted: bool) -> None:
         """Show the graphs, and one line with their figures for when graphs do not fit.
@@ -522,7 +520,7 @@ class RunPanels:
         at = state.at_step(step.index)
         if self.together.step is not at:
             self.together = HostsOverTime(at)
-        self.together.take(at.telemetry.values())
+        self.together.take(each.lately(state.clock.window_s) for each in at.telemetry.values())
         word, rates = self.behind.rates_before(step.index)
         moved = step.mpi.bytes_per_op if step.mpi is not None else 0
         waits = self.look.waiting.text if self.look.waiting is not None else ""

@@ -46,7 +46,7 @@ def over_time(state: RunState, host: str, before: HostsOverTime | None = None) -
     step = state.steps.get(state.step) if state.step is not None else None
     seen = step.telemetry.get(host) if step is not None else None
     found = before if before is not None and before.step is seen else HostsOverTime(seen, OF_HOST)
-    found.take([seen] if seen is not None else [])
+    found.take([seen.lately(state.clock.window_s)] if seen is not None else [])
     return found
 
 
@@ -63,7 +63,7 @@ def printed(state: RunState, host: str, width: int) -> list[Line]:
     lines: list[Line] = []
     leaves = state.current.hosts.get(host, {})
     for name in in_order(leaves):
-        if (last := leaves[name].last) is not None and (text := now_text(last.amounts.printed_ns)):
+        if (last := leaves[name].recent.last) and (text := now_text(last.parts[-1].printed_ns)):
             lines += labelled(
                 [(f"{name} ", LABEL)],
                 [(f"{text} (printed by the tool; not mergeable)", TEXT)],

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tui.journal.fold import fold
+from tui.journal.intervals import LATELY_S
 from tui.journal.reader import JournalEvent, JournalTail, events_backwards
 from tui.journal.state import RunState
 from tui.model.event import (
@@ -72,6 +73,7 @@ class Feed:
     def reset(self) -> None:
         """Start again from an empty state."""
         self.state = RunState(tails_open_s=TAILS_OPEN_S)
+        self.state.clock.window_s = LATELY_S
         self.tail = JournalTail(self.path)
         self.trail = Trail()
         self.events = 0

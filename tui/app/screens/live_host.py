@@ -46,13 +46,13 @@ def host_facts(
 
 
 def against_text(spread: HostSpread, host: str) -> str:
-    """Return the rate of the median host, to compare a host's with: ``median 24.2k``.
+    """Return the rate of the median host, to compare a host's with: ``median host 24.2k``.
 
     Empty if it is not compared.
     """
     if spread.shares.get(host) is None or spread.middle is None:
         return ""
-    return f"median {iops(spread.middle)}"
+    return f"median host {iops(spread.middle)}"
 
 
 def telemetry_texts(
@@ -67,7 +67,7 @@ def telemetry_texts(
     seen = step.telemetry.get(host) if step is not None else None
     if seen is None or (state.ended and second is None):
         return
-    seen = seen.at(second) if second is not None else seen
+    seen = seen.at(second) if second is not None else seen.lately(state.clock.window_s)
     busy, core, most = (seen.newest(name) for name in ("cpu.busy", "core.number", "core.busy"))
     if not over_time and busy is not None and core is not None and most is not None:
         yield "CPU", f"{busy:.0f} %, core {core:.0f} at {most:.0f} %"

@@ -11,6 +11,7 @@ from tui.app.frame.step_screen import BROAD
 from tui.app.screens import live_text
 from tui.app.widgets.figure_tiles import TILE_LINES, FigureTiles
 from tui.app.widgets.graph import GraphPanel, Pulse
+from tui.app.widgets.graph_panels import HeatPanel
 from tui.app.widgets.host_table import LEAST_FOLDED, ServerTable
 from tui.app.widgets.run_panels import (
     Banner,
@@ -40,7 +41,7 @@ GRAPHS, MOST_GRAPHS = 5, 15
 CHART = 8  # lines of a chart of six rows in its frame
 UNEVEN = 6  # lines of a graph in which the middle label is not in the middle
 # a map lower than HEAT says less than graphs; the user may want to see every host below it
-HEAT, LEAST_HEAT, MOST_HEAT = 7, 5, 26
+HEAT, LOW_HEAT, LEAST_HEAT, MOST_HEAT = 7, 6, 5, 26
 CLEAR_HEAT = 7  # with a lower map, the "so far" rows of two directions are dropped
 HOST_LINES, LEAST_HOST_LINES = 6, 4  # with their heading
 LEAST_PLAN = 4  # its heading and three lines
@@ -99,14 +100,14 @@ def rooms_of(
     """Divide `room` lines among graphs, heat map and hosts.
 
     On a short terminal (not `roomy`), one line of figures replaces the graphs above a heat map;
-    without the lines for a heat map there are graphs alone. `low`: on a tall one, the heat map may
-    have its minimum height. Not `mapped`: without the heat map.
+    without the lines for a heat map there are graphs alone. `low`: the heat map may have its
+    minimum height. Not `mapped`: without the heat map.
     """
     graphs, heat = shown.graphs, shown.heat and mapped
     pulse = int(graphs and heat and not roomy)
     with_graphs = graphs and not pulse
     least_graphs = GRAPHS if with_graphs else 0
-    least_heat = (LEAST_HEAT if roomy and low else HEAT) if heat else 0
+    least_heat = ((LEAST_HEAT if roomy else LOW_HEAT) if low else HEAT) if heat else 0
     spare = room - pulse - least_graphs - least_heat
     if spare < LEAST_HOST_LINES and with_graphs and heat:
         return rooms_of(room, shown, roomy=False, low=low)
@@ -235,7 +236,8 @@ class PanelRooms:
         sampled = not self.screen.has_class("-operations")
         table = self.screen.query_one(PercentileTable)
         measured = not self.look.is_prepared
-        with_table = sampled and self.is_shown("percentiles") and measured
+        measures = measured and not self.screen.has_class("-nothing")
+        with_table = sampled and self.is_shown("percentiles") and measures
         self.screen.set_class(not measured, "-waiting")
         others += len(table.given) + 1 if with_table else 0
         others += sum(len(self.screen.query_one(f"#live-{name}", Banner).text) for name in STRIPS)
@@ -275,8 +277,10 @@ class PanelRooms:
         table.shorten(brief=with_table and scarce)
         if with_table and scarce:
             rooms = fits(room + table.spare)
+        has_table = with_table and self.heat.in_table and self.zoomed is None
+        self.screen.query_one("#live-heat", HeatPanel).beside_table(has_table=has_table)
         self.screen.query_one(Pulse).brief = rooms.tiles > 0
-        for name in RATES:
+        for name in GRAPH_PANELS:
             graph = self.screen.query_one(f"#live-{name}", GraphPanel)
             graph.beside_tiles(has_tiles=rooms.tiles > 0)
         wide = {"graphs": rooms.graphs, "heat": rooms.heat, "pulse": rooms.pulse}
@@ -291,9 +295,15 @@ class PanelRooms:
         away |= (
             {"bandwidth"} if not measured and self.screen.feed.state.phase != "layout" else set()
         )
-        if rooms.tiles > 0 and measured and rooms.heat and not counts:
-            # with one block size, bandwidth is the same curve as IOPS, and the tiles show it
-            away = {"bandwidth"}
+        narrow = self.screen.size.width < LEAST_STRIP
+        if measured and (rooms.tiles > 0 or narrow):
+            # with one block size, bandwidth is the same curve as IOPS; tiles or its title show it
+            away |= {"bandwidth"}
+        self.screen.query_one("#live-iops", GraphPanel).with_figures_of(
+            self.screen.query_one("#live-bandwidth", GraphPanel).graph
+            if "bandwidth" in away and not counts and not rooms.tiles
+            else None
+        )
         away |= self.left_out(away, tiles=rooms.tiles > 0)
         for name in (*GRAPH_PANELS, "strip"):
             shown = self.zoomed == name if self.zoomed else name not in away
@@ -306,19 +316,15 @@ class PanelRooms:
     def left_out(self, away: set[str], *, tiles: bool) -> set[str]:
         """Return the panels to leave out of the row of graphs.
 
-        These are the strip of hosts, what is waited for, or bandwidth and latency, which the tiles
-        show too; none if all fit.
+        These are the strip of hosts, or what is waited for; none if all fit.
         """
         if not self.compares_hosts or self.look.is_prepared or self.screen.size.width < LEAST_STRIP:
             # during layout, tiles, health line and hosts say what the first graph says
             laid_out = tiles and self.says_layout
             return {"strip", "iops"} if laid_out else {"strip"}
         graphs = {*GRAPH_PANELS} - away
-        if self.screen.size.width >= BROAD or len(graphs) < len(RATES):
-            return set()
-        if len(graphs) > len(RATES):
-            return {"strip"}
-        return {"bandwidth", "latency"} if tiles else set()
+        fits = self.screen.size.width >= BROAD or len(graphs) <= len(RATES)
+        return set() if fits else {"strip"}
 
     @property
     def says_layout(self) -> bool:

@@ -152,6 +152,7 @@ class HeatMap:
         self.direction: str | None = None  # None: the first one
         # the map shows the host under the cursor, while all other panels show all hosts
         self.by_host = False
+        self.in_table = False  # the table of percentiles has those of the map
         self._host_heat: HostHeat | None = None
 
     @property
@@ -255,6 +256,7 @@ class HeatMap:
         title = whose.title(said) + self.next_title(choices, shown, subject)
         role = KEYS.get(shown[0], "other") if len(shown) == 1 and len(choices) > 1 else "latency"
         figures = self.title_percentiles(shown, subject)
+        self.in_table = len(shown) == 1 and self.host == self.look.host
         self.screen.query_one("#live-heat", HeatPanel).show(
             [heat[name] for name in shown], title, role, axis, figures
         )

@@ -13,8 +13,8 @@ from tui import workloads
 from tui.app.screens.live_feed import PHASES, Feed, LiveFeed, ReplayFeed
 from tui.app.services import remedies
 from tui.app.widgets.graph_panels import Subject
-from tui.app.widgets.host_rows import LATELY_S
 from tui.app.widgets.run_panels import LogLine, RunHead, ending
+from tui.journal.intervals import LATELY_S
 from tui.journal.views import Group
 from tui.metrics.figures import over_hosts
 from tui.metrics.registry import OPERATIONS
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tui.journal.measurement import Measurement
     from tui.journal.state import HostView, RunState
     from tui.journal.telemetry import HostTelemetry
+    from tui.journal.views import DirectionView
     from tui.library.load import KeptVerdict
     from tui.record.search import SearchView
 
@@ -225,7 +226,8 @@ def facts_of(state: RunState, plan: Plan | None) -> list[str]:
     if plan and not searches and state.step is not None and state.step < len(plan.steps):
         step = plan.steps[state.step]
         found += [f"step {state.step + 1}/{len(plan.steps)}"] if len(plan.steps) > 1 else []
-        found += [step.name] if step.name != plan.profile.tag else []
+        name = step.name.removeprefix(plan.profile.tag).strip()
+        found += [name] if name else []
     if plan and plan.target:
         found.append(plan.target)
     return found
@@ -427,27 +429,32 @@ def problem_lines(state: RunState, room: int, width: int) -> list[str]:
     return lines
 
 
-def lately_s(feed: Feed) -> int:
-    """Return over how many seconds rates of hosts are averaged: a replay that is paused shows the
-    second that it stands at.
+def window_s(feed: Feed) -> float:
+    """Return the seconds that all current figures cover: a replay that is paused shows the second
+    that it stands at.
     """
     stands = isinstance(feed, ReplayFeed) and not feed.playing and not feed.finished
-    return 1 if stands else LATELY_S
+    return 1.0 if stands else LATELY_S
+
+
+def covered_s(total: DirectionView) -> float:
+    """Return the seconds that current figures cover: fewer at the start of a load."""
+    return max((each.interval_s for each in total.intervals()), default=LATELY_S)
 
 
 def telemetry_of(
-    state: RunState, second: int | None, lately_s: int
+    state: RunState, second: int | None
 ) -> tuple[dict[str, HostTelemetry], list[HostTelemetry]]:
     """Return the current step's telemetry: clients by name, and servers in name order.
 
-    `second`: second of the run; None for the means of the latest `lately_s` seconds.
+    `second`: second of the run; None for the means of the window of current figures.
     """
     step = state.steps.get(state.step) if state.step is not None else None
     seen = step.telemetry if step is not None else {}
     if second is not None:
         seen = {name: each.at(second) for name, each in seen.items()}
     else:
-        seen = {name: each.lately(lately_s) for name, each in seen.items()}
+        seen = {name: each.lately(state.clock.window_s) for name, each in seen.items()}
     servers = sorted(
         (each for each in seen.values() if each.role == "server"), key=lambda each: each.host
     )

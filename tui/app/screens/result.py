@@ -35,7 +35,7 @@ from tui.app.services.run_commands import RunChanged, is_ours
 from tui.app.terminal import run_actions
 from tui.app.widgets.lines import Lines
 from tui.model.problem import BenchtuiError
-from tui.text.line import LABEL, Line, Run
+from tui.text.line import LABEL, Line, Run, whole_heads
 from tui.text.plot import LEAST_HEIGHT
 from tui.view.matrix import CURSOR
 
@@ -92,7 +92,7 @@ class ResultPage(Lines):
         room = self.screen.size.height - AROUND
         wanted = (self.page, width, height, room)
         if self._made is None or self._made[0] != wanted:
-            self._made = (wanted, filled(self.page, width, height, room))
+            self._made = (wanted, whole_heads(filled(self.page, width, height, room), room))
         return self._made[1]
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002
@@ -122,7 +122,9 @@ def filled(page: Page, width: int, height: int, room: int) -> list[Line]:
         low = page_lines(page, width, room - without)
         return low if without < len(low) <= room else lines
     if fitting < LEAST_CHART and page.shown_matrix is not None and len(lines) > room:
-        return page_lines(page, width, 0)  # the chart of a row would be cut
+        low = page_lines(page, width, fitting) if fitting >= LEAST_HEIGHT else lines
+        # otherwise the chart of a row would be cut
+        return low if len(low) <= room else page_lines(page, width, 0)
     if fitting < LEAST_CHART:
         fitting = room - lines_above_chart(page, width)
         # lines of a search or a matrix below the chart say more than a higher chart

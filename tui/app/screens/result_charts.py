@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tui.app.screens.result_details import metric_rule, spread_charts
-from tui.app.screens.result_page import Page
+from tui.app.screens.result_page import NARROW, Page
 from tui.text.line import Line, beside, labelled, rule
 from tui.text.plot import LEAST_HEIGHT
 from tui.view.charts import STARTS, ChartMetric, rate_and_latency
@@ -44,7 +44,8 @@ def row_charts(page: Page, width: int, height: int) -> list[Line]:
     metric = METRICS.get(matrix.cell.unit, "iops")
     row = replace(page, inside=True, step=matrix.cell.step, metric=metric)
     found = _charts(row, width, height)
-    return [Line(), rule(matrix.cell.name, "", width), *found] if found else []
+    gap = [Line()] if width >= NARROW else []
+    return [*gap, rule(matrix.cell.name, "", width), *found] if found else []
 
 
 def _charts(page: Page, width: int, height: int) -> list[Line]:

@@ -400,11 +400,11 @@ def metric_of(record: RunRecord) -> ChartMetric:
     return drawn.get(record.headline.metric, "iops") if record.headline is not None else "iops"
 
 
-def columns(width: int) -> str:
-    """Return the titles of the columns of figures as one text."""
+def columns(width: int, *, rates: bool = True) -> str:
+    """Return the titles of the columns of figures as one text; not `rates`: of latencies alone."""
     names = [f"p{label(each)}" for each in percentiles_shown(width)]
     titles = "".join(f"{title:>{LATENCY_CELLS}}" for title in ("mean", *names, "max"))
-    return f"{'IOPS':>6}{'BW':>12}{titles}"
+    return f"{'IOPS':>6}{'BW':>12}{titles}" if rates else titles
 
 
 def percentiles_shown(width: int) -> tuple[float, ...]:
@@ -412,7 +412,9 @@ def percentiles_shown(width: int) -> tuple[float, ...]:
     return tuple(each for each in SHOWN_PERCENTILES if width >= NARROW or each not in DROPPED)
 
 
-def row(result: DirectionRecord, direction: str, kind: str, width: int) -> str:
+def row(
+    result: DirectionRecord, direction: str, kind: str, width: int, *, rates: bool = True
+) -> str:
     """Return the figures of one direction in fixed columns, as text."""
     latency, shown = latency_of(result, direction, kind), percentiles_shown(width)
     values: list[float | None] = [None] * (len(shown) + 2)
@@ -423,6 +425,8 @@ def row(result: DirectionRecord, direction: str, kind: str, width: int) -> str:
             latency.max_ns,
         ]
     cells = "".join(f"{units.latency(value):>{LATENCY_CELLS}}" for value in values)
+    if not rates:
+        return cells
     rate = (
         units.bandwidth(result.bw_bytes_per_s) if registry.direction(direction).moves_data else ""
     )

@@ -28,7 +28,14 @@ from tui.app.screens.result_page import (
     row,
 )
 from tui.app.screens.result_refused import refused_lines
-from tui.app.screens.result_tiles import headline, judgement, proved, verdict_lines
+from tui.app.screens.result_tiles import (
+    STRAGGLER,
+    figure_tiles,
+    headline,
+    judgement,
+    proved,
+    verdict_lines,
+)
 from tui.app.widgets.graph_panels import KEYS
 from tui.library.summary import NOT_SEALED
 from tui.metrics import registry, units
@@ -96,8 +103,8 @@ def summary_lines(page: Page, width: int, chart_height: int) -> list[Line]:
         lines += [*gap, *capacity_lines(search, width, chart_height, coloured=page.colors)]
         return [*lines, *hosts, *found, *([Line()] if found else []), *asides]
     if page.shown_matrix is not None:
-        lines += [*gap, *matrix_lines(page.shown_matrix, width, chart_height), Line()]
-        lines += [*hosts, *found, *([Line()] if found else []), *asides]
+        lines += [*gap, *matrix_lines(page.shown_matrix, width, chart_height), *gap]
+        lines += [*hosts, *found, *([Line()] if found and asides else []), *asides]
         return [*lines, *row_charts(page, width, chart_height)]
     lines += hosts
     if page.all_hosts:  # else there are no samples to draw
@@ -125,7 +132,9 @@ def figure_lines(page: Page, width: int) -> list[Line]:
 def host_notes(page: Page, width: int) -> list[Line]:
     """Return the stragglers of the current step, and the problems of hosts."""
     slow = lagging_text(page)
+    listed = width >= NARROW and any(each.id == STRAGGLER for each in page.record.findings)
     told = bool(slow) and any(slow in line.plain for line in verdict_lines(page, width))
+    told = told or listed
     return [*straggler_lines(page, width, told=told), *host_problems(page, width)]
 
 
@@ -278,20 +287,22 @@ def figures(page: Page, width: int) -> list[Line]:
 
         told = any(each.id == "rank-shift" for each in page.record.findings)
         return operation_lines(step.metadata, width, shift_told=told)
-    titles = columns(width)
     kind = page.record.latency_kind if step is None else page.record.latency_kind_of(step)
     who = page.shown_job or "All hosts"
     title = f"{who}, {kind}" if width >= NARROW else who
     if step is None or not page.all_hosts:
         # told at the top
         return [] if measured_nothing(page.record) else [Line.of(("nothing was measured", LABEL))]
+    # large digits show the rates of a single direction
+    rates = len(page.all_hosts) > 1 or not figure_tiles(page)
+    titles = columns(width, rates=rates)
     room = min(width - len(titles), WIDEST_LABEL)
     lines = [
         *job_lines(page, width),
         rule(fit(title, max(room - 2, 4)).rstrip(), titles, room + len(titles)),
     ]
     for direction in registry.in_order(page.all_hosts):
-        text = row(page.all_hosts[direction], direction, kind, width)
+        text = row(page.all_hosts[direction], direction, kind, width, rates=rates)
         lines.append(
             Line.of((fit(step.called(direction), room), KEYS.get(direction, TEXT)), (text, VALUE))
         )

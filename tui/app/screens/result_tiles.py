@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tui.app.screens.result_details import lagging_text, spread_of_hosts
-from tui.app.screens.result_page import Page
+from tui.app.screens.result_page import NARROW, Page
 from tui.app.widgets.graph_panels import KEYS
 from tui.judge.severity import OUTSIDE_STORAGE, by_weight
 from tui.judge.wording import bottleneck_text as limit_text
@@ -243,6 +243,8 @@ def operation_tiles(metadata: MetadataRecord, found: HeadlineRecord | None) -> l
 
     Common operations come first; the headline is coloured.
     """
+    from tui.view.operations import colour_of
+
     score, tiles = METRICS["score"], []
     for name, value in metadata.scores.items():
         own = found is not None and (found.metric, found.direction) == ("score", name)
@@ -262,7 +264,9 @@ def operation_tiles(metadata: MetadataRecord, found: HeadlineRecord | None) -> l
         number, unit = metric.parts(rate_of_operation(each.mean, each.bytes_per_op))
         title = f"{name} {metric.counted or metric.title}"
         tiles.append(
-            FigureTile(title, number, unit, "read" if own else VALUE, drop=0 if own else place + 1)
+            FigureTile(
+                title, number, unit, colour_of(name) if own else VALUE, drop=0 if own else place + 1
+            )
         )
     return tiles
 
@@ -280,7 +284,8 @@ def verdict_lines(page: Page, width: int) -> list[Line]:
 
     record = page.record
     (mark, key), (text, _) = judgement(record)
-    text = naming_checks(page, text, width - len(mark))
+    # a wide screen lists the findings themselves
+    text = naming_checks(page, text, width - len(mark)) if width < NARROW else text
     above: list[Line] = []
     if record.judged_since:
         above = labelled([("! ", "warn")], [(NOT_AS_SEALED, "warn")], width)

@@ -66,8 +66,6 @@ def live_tiles(
     names = _summed(subject)
     role = KEYS.get(names[0], VALUE) if len(names) == 1 else VALUE
     what = f"{counted.capitalize()}/s" if counted else "IOPS"
-    if not against and axis.cursor_s is None and subject.total.intervals():
-        aside = f"last 1 s, {aside}"  # rates of hosts are means of several seconds
     aside = axis.cursor_text or against or aside
     tiles = [FigureTile(subject.title(what), number, unit, role, aside, short=what)]
     if not counted:
@@ -99,7 +97,7 @@ def _rate(subject: Subject, metric: Metric, axis: TimeAxis) -> tuple[str, str, s
 
 
 def _tail(waits: Subject, name: str, axis: TimeAxis, heat: HeatBins | None) -> FigureTile:
-    """Return p99 of a direction in the last second as a tile, with p99 of all its I/Os so far.
+    """Return the current p99 of a direction as a tile, with p99 of all its I/Os so far.
 
     For load generators that print no live histogram, the mean.
     """

@@ -42,27 +42,8 @@ from tui.text.sparkline import Symbols, spark
 from tui.text.sparkline import area as area_rows
 
 Value = float | None
-NICE = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
 BLOCKS = " ▁▂▃▄▅▆▇█"
 FULL = 8
-
-
-def nice_ceiling(value: float, base: int = 1000) -> float:
-    """Return the smallest round number of at least `value`, as the top of a scale.
-
-    It may be below `value` by 0.1 %; 1 for 0 or less. `base`: factor between units, such as 1024
-    for bytes.
-    """
-    if value <= 0:
-        return 1.0
-    unit = 1.0
-    while value >= unit * base:
-        unit *= base
-    while value < unit:
-        unit /= base
-    decades = (unit * power for power in (1, 10, 100, 1000))
-    steps = (step * decade for decade in decades for step in NICE)
-    return next((step for step in steps if value * 0.999 <= step <= unit * base), unit * base)
 
 
 def merge_values(values: Sequence[Value]) -> Value:
@@ -236,6 +217,7 @@ class Graph:
     repeated: int = 0  # number of first notes that tiles repeat; then the meter is repeated, too
     against: str = ""  # the figure of the overlay: "390k before"
     newest: Value = None  # what the figures of a running load add up to
+    legend: tuple[Run, ...] = ()  # of its areas, instead of figures that tiles show
     split: tuple[tuple[str, str], ...] = ()  # name and figure of each of two directions
 
     @property
@@ -258,6 +240,7 @@ class GraphPanel(Lines):
         self.symbols = symbols
         self.graph = Graph("", ())
         self.has_tiles = False  # tiles show the figures of a single direction
+        self.hidden: Graph | None = None  # of which the title has the figures
 
     def show(self, graph: Graph) -> None:
         """Show a graph in place of the previous one."""
@@ -268,6 +251,12 @@ class GraphPanel(Lines):
         """Leave out what tiles show too, if there are tiles: the figures of a single direction."""
         if has_tiles != self.has_tiles:
             self.has_tiles = has_tiles
+            self.update_lines()
+
+    def with_figures_of(self, hidden: Graph | None) -> None:
+        """Show the figures of a graph that has no panel in the title, too."""
+        if hidden != self.hidden:
+            self.hidden = hidden
             self.update_lines()
 
     def build(self, width: int, height: int) -> list[Line]:
@@ -303,7 +292,9 @@ class GraphPanel(Lines):
         named = graph.named_figures
         fits = width_of(graph.title) + width_of_runs(named) + 12 <= width
         shown = named if named and fits else graph.figures
-        figures: list[Run] = [] if in_tiles or not shown else [(" ", TEXT), *shown]
+        shown = graph.legend if in_tiles else shown
+        figures: list[Run] = [(" ", TEXT), *shown] if shown else []
+        figures += [("  ", TEXT), *self.hidden.figures] if figures and self.hidden else []
         if unit and not any(unit in text for text, _ in figures):
             figures = [(unit, LABEL), *figures]
         title = graph.title

@@ -214,6 +214,7 @@ def latency_graph(subject: Subject, axis: TimeAxis, ascii_only: bool) -> Graph:
         LATENCY.labels,
         aside,
         empty=FIRST_SAMPLES,
+        legend=(("mean", VALUE), (" and p99", LABEL)) if any(each.front for each in layers) else (),
     )
 
 
@@ -399,6 +400,7 @@ class HeatPanel(Lines):
         self.title, self.role = "", "latency"
         self.axis = TimeAxis(0, 60)
         self.in_title: LatencyByPercentile = {}
+        self.has_table = False  # of the values of the percentiles, below the map
         self.empty = FIRST_SAMPLES  # the text while there is no data
 
     def show(
@@ -416,6 +418,12 @@ class HeatPanel(Lines):
         self.title, self.role, self.axis, self.in_title = title, role, axis, in_title
         self.cells.show(parts)
         self.update_lines()
+
+    def beside_table(self, *, has_table: bool) -> None:
+        """Leave out the values of the percentiles if a table shows them."""
+        if has_table != self.has_table:
+            self.has_table = has_table
+            self.update_lines()
 
     def fit_anew(self) -> None:
         """Forget what the latency axis covered so far."""
@@ -493,7 +501,8 @@ class HeatPanel(Lines):
         for each in CURVE_PERCENTILES:
             if each in told:
                 mark = MARKS[each][self.symbols == "ascii"]
-                legend.append((f"{mark} p{each:g} {_latency_text(told[each])}", LABEL))
+                value = "" if self.has_table else f" {_latency_text(told[each])}"
+                legend.append((f"{mark} p{each:g}{value}", LABEL))
         return legend
 
     def _foot(self, sides: str, inner: int) -> Line:

@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from tui.app.widgets.graph import merge_values, meter, nice_ceiling
+from tui.app.widgets.graph import merge_values, meter
+from tui.journal.intervals import LATELY_S
 from tui.journal.latencies import p99_of
-from tui.journal.views import NO_LATENCIES
 from tui.metrics import units
 from tui.metrics.facts import fact_text
 from tui.metrics.figures import LAG, HostSpread, share_text, spread_of, total_rates, within_text
+from tui.metrics.histogram import Histogram
 from tui.metrics.telemetry import metric_of
 from tui.metrics.units import UNKNOWN, bandwidth, iops, latency, plural, size_of
 from tui.model.hostfacts import HOST_FACTS
 from tui.text.line import LABEL, TEXT, Run, diverging, reach_of, width_of
+from tui.text.scale import nice_ceiling
 from tui.text.sparkline import Symbols, spark
 from tui.text.table import Column
 from tui.view.live_hosts import (
@@ -38,8 +40,7 @@ if TYPE_CHECKING:
 
 RateName = Literal["iops", "bandwidth"]
 OLD_S = 5.0
-# seconds over which rates are shown and compared, and the least for a comparison
-LATELY_S, LEAST_S = 5, 2
+LEAST_S = 1.5  # from this on, rates in a window of several seconds are compared
 
 
 def known(value: float | None) -> float:
@@ -74,37 +75,31 @@ def age_role(seen: HostTelemetry | None, now: float) -> str:
     return TEXT if newest_t is not None and now - newest_t <= OLD_S else LABEL
 
 
-def rate_of(
-    figures: HostFigures, metric: RateName, second: int | None = None, lately_s: int = LATELY_S
-) -> float | None:
-    """Return the rate to compare a host by: the recent mean, or the rate in `second`.
+def rate_of(figures: HostFigures, metric: RateName, second: int | None = None) -> float | None:
+    """Return the rate to compare a host by: the current one, or the one in `second`.
 
-    Until there are enough seconds, it is the last interval's rate; once the load has ended, that of
-    the whole load. None if unknown.
+    Once the load has ended, that of the whole load. None if unknown.
     """
     if second is not None:
         return merge_values(figures.total.values(metric, second, second + 1))
-    return rate_lately(figures, metric, lately_s)[0]
+    return rate_lately(figures, metric)[0]
 
 
-def rate_lately(
-    figures: HostFigures, metric: RateName, lately_s: int = LATELY_S
-) -> tuple[float | None, bool]:
-    """Return a host's recent rate, and whether it covers enough seconds to compare hosts."""
+def rate_lately(figures: HostFigures, metric: RateName) -> tuple[float | None, bool]:
+    """Return a host's current rate, and whether it covers enough seconds to compare hosts."""
     total = figures.total
-    if not total.intervals():
+    current = total.intervals()
+    if not current:
         whole = total_rates(figures.results) if figures.results else None
         if whole is None:
             return merge_values(total.series(metric)), True
         return whole[0 if metric == "iops" else 1], True
-    known = [value for value in total.series(metric, last=lately_s) if value is not None]
-    if len(known) < min(LEAST_S, lately_s):
-        return (total.iops if metric == "iops" else total.bw_bytes_per_s), False
-    return sum(known) / len(known), True
+    least_s = LEAST_S if total.clock.window_s > LEAST_S else 0.0
+    return total.now(metric), max(each.interval_s for each in current) >= least_s
 
 
 def latency_of(figures: HostFigures, name: str, direction: str = "") -> float | None:
-    """Return the mean or a percentile of the latency in the last interval, in ns.
+    """Return the mean or a percentile of the current latency, in ns.
 
     Once the load has ended, it covers the whole load. `direction`: empty for all together. None if
     the host did no such I/O.
@@ -118,9 +113,9 @@ def latency_of(figures: HostFigures, name: str, direction: str = "") -> float | 
 
 
 def quick_p99(figures: HostFigures, direction: str) -> float | None:
-    """Return the p99 of the last interval in ns, if it is in a single direction.
+    """Return the current p99 in ns, if it is in a single direction; None otherwise.
 
-    Fast: merges nothing, and counts from the upper end of the histogram. None otherwise.
+    Fast: counts from the upper end of the histogram.
     """
     view = (
         figures.dirs.get(direction)
@@ -128,8 +123,12 @@ def quick_p99(figures: HostFigures, direction: str) -> float | None:
         else next(iter(figures.dirs.values()))
     )
     current = view.intervals() if view is not None else []
-    lat = current[0].amounts.lat if len(current) == 1 else NO_LATENCIES
-    return p99_of(lat.buckets) if lat.total else None
+    if len(current) != 1:
+        return None
+    together = Histogram()
+    for part in current[0].parts:
+        together.add(part.lat)
+    return p99_of(found) if (found := together.buckets).idx else None
 
 
 def is_urgent(host: HostView, now: float, spread: HostSpread) -> bool:
@@ -286,7 +285,7 @@ class RowFigures:
     `job`: None for all jobs together. `direction`: whose latencies, empty for all together.
     `counted`: unit of the rate, empty if there are no figures per host. `called`: name of the
     direction in titles. `layout_bytes`: what each host writes before the load; 0 without a layout.
-    `lately_s`: seconds that rates are means of.
+    `lately_s`: seconds that figures cover.
     """
 
     job: str | None = None
@@ -294,7 +293,7 @@ class RowFigures:
     counted: str = "IOPS"
     called: str = ""
     layout_bytes: float = 0.0
-    lately_s: int = LATELY_S
+    lately_s: float = LATELY_S
 
 
 class HostCells:
@@ -323,7 +322,7 @@ class HostCells:
         """
         known: dict[str, tuple[float | None, bool]] = {}
         for place, host in enumerate(self.hosts, 1):
-            known[host.name] = rate_lately(self.figures(host), "iops", self.shown.lately_s)
+            known[host.name] = rate_lately(self.figures(host), "iops")
             if place % HOSTS_A_PART == 0:
                 yield
         self._compare(known)
@@ -354,7 +353,7 @@ class HostCells:
         """Return a host's rate, now or at the cursor; None if unknown."""
         if self.blank:
             return None
-        return rate_of(self.figures(host), metric, self.second, self.shown.lately_s)
+        return rate_of(self.figures(host), metric, self.second)
 
     def tail(self, host: HostView) -> float | None:
         """Return a host's p99 in ns; None if unknown. During the load, computed in a fast way."""
@@ -390,7 +389,8 @@ class HostCells:
             return self.fact_columns()
         if self.shown.layout_bytes:
             return self.layout_columns()
-        counts = bool(self.shown.counted)
+        # one host's figures are those of the whole load, above
+        counts = bool(self.shown.counted) and self.compares
         return (
             Column("", self.mark, 1),
             Column("host", lambda host: host.name, self.longest_name, gap=1,
@@ -455,11 +455,10 @@ class HostCells:
         return shown_state(host, self.now), "bad" if host.state in BROKEN else LABEL
 
     def rate_columns(self) -> list[Column[HostView]]:
-        """Return the columns of deviation (of several hosts), rates and tail latency."""
+        """Return the columns of deviation, rates and tail latency."""
         return [
-            *((Column(VERSUS, self.share, len(VERSUS) + 1, right=True),
-               Column(f"±{units.share(reach_of(self.widest))}", self.bar, 9, gap=1, drop=6))
-              if self.compares else ()),
+            Column(VERSUS, self.share, len(VERSUS) + 1, right=True),
+            Column(f"±{units.share(reach_of(self.widest))}", self.bar, 9, gap=1, drop=6),
             Column(self.shown.counted, lambda host: self.figure(host, iops(self.rate(host))),
                 max(5, len(self.shown.counted)),
                    right=True, order=lambda host: known(self.rate(host)), falling=True),

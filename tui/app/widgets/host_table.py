@@ -61,11 +61,6 @@ NOBODY = "\0nobody"
 VIEWS = ("fit", "all", "bad")
 
 
-def _over(seconds: int) -> str:
-    """Return which seconds rates cover."""
-    return f"mean of the last {seconds} s" if seconds > 1 else f"last {seconds} s"
-
-
 class HostTable(PickList["HostView"]):
     """The hosts of a run, a row each, worst first. The cursor stays on its host.
 
@@ -270,7 +265,7 @@ class HostTable(PickList["HostView"]):
             counts = count_states(self.hosts, cells.now)
             title = f"Hosts · {cells.shown.job}" if cells.shown.job else "Hosts"
             title += (
-                f" · rates: {_over(cells.shown.lately_s)}"
+                f" · last {cells.shown.lately_s:.0f} s"
                 if cells.spread is cells.spread_now and cells.is_running
                 else ""
             )
