@@ -100,7 +100,7 @@ def change_step(maker: RunMaker, **changes: object) -> None:
 
 
 def test_the_bytes_of_very_many_processes_count_while_the_load_continues(tmp_path: Path) -> None:
-    at = watched(tmp_path, hosts=1)
+    at = watched(tmp_path, hosts=1, runtime_s=120.0)
     at.maker.measure(2)
     moved = at.take().state.cluster["read"].bw_bytes_per_s or 0.0
     columns = {"gen.procs": 64.0, "gen.read_bytes": 0.1 * moved, "dev.nvme0n1.rd": 2 * moved}

@@ -26,6 +26,7 @@ from tui.judge import (
     operations,
     pace,
     steadiness,
+    stragglers,
     whole_results,
 )
 from tui.judge.check import Check, RunEvidence, UnknownError
@@ -60,7 +61,7 @@ CHECKS: tuple[Check, ...] = (
     *objects.OBJECT_CHECKS,
     *limits.LIMIT_CHECKS,
     *interference.INTERFERENCE_CHECKS,
-    *hosts.STRAGGLER_CHECKS,
+    *stragglers.STRAGGLER_CHECKS,
     *machines.MACHINE_CHECKS,
     *operations.OPERATION_CHECKS,
     *steadiness.REPETITION_CHECKS,

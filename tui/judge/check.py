@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from tui.judge.severity import Moot, UnknownError, did_no_io
+from tui.metrics.so_far import passed_share
 from tui.model import host_tables
 from tui.model.criteria import default
 from tui.model.operands import Operands, likeness, listed
@@ -102,15 +103,24 @@ class StepEvidence(Struct, frozen=True):
 
     @property
     def passed(self) -> float:
-        """Share of the planned measurement that has passed; 1 if the step is not running.
+        """Share of the measurement that has passed; 1 if the step is not running.
 
-        A mean times this is the least that the mean over the whole measurement can be. Checks of
-        disturbances, which come and go, use it to report nothing that the result would withdraw.
+        Checks of the whole time use it to report nothing on Live that the result would withdraw.
         """
-        measured_s, runtime_s = self.record.measured_s, self.step.runtime_s
-        if self.record.state != "running" or not measured_s or not runtime_s:
+        if self.record.state != "running" or not self.record.measured_s:
             return 1.0
-        return min(measured_s / runtime_s, 1.0)
+        return passed_share(self.record.measured_s, self.step.runtime_s)
+
+    @property
+    def left_s(self) -> int:
+        """Whole seconds of the measurement that remain; 0 if the step is not running."""
+        measured_s = self.record.measured_s or 0.0
+        return round(measured_s / self.passed - measured_s)
+
+    def at_end(self, mean: float, rest: float) -> float:
+        """Return a mean over the whole time, from that so far and that of the rest of the time."""
+        passed = self.passed
+        return mean if passed == 1.0 else passed * mean + (1 - passed) * rest
 
     @property
     def beside(self) -> list[StepEvidence]:

@@ -166,10 +166,9 @@ def _of_job(at: StepEvidence, task: HostTask, job: JobLoad) -> HotSet | None:
     """Return the hot set of a job's workers; None if its I/Os were not counted."""
     dirs = of_job(at, task.host, job)
     counted = {name: dirs[name] for name in each_io_once(dirs) if name in MOVING}
-    ios, moved = (
-        sum(each.ios for each in counted.values()),
-        float(sum(each.bytes for each in counted.values())),
-    )
+    # at the end of a running load, if it goes on like this
+    ios = sum(each.ios for each in counted.values()) / at.passed
+    moved = sum(each.bytes for each in counted.values()) / at.passed
     # all files of the host as one
     whole = job.range_bytes or sum(spec.total_bytes for spec in task.files)
     if not ios or not moved or not whole:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tui.judge.bottleneck import bottleneck_of
 from tui.judge.catalogue import CHECKS
-from tui.judge.check import RunEvidence, StepEvidence, UnknownError
+from tui.judge.check import WITHOUT_IO, RunEvidence, StepEvidence, UnknownError
 from tui.judge.severity import WEIGHTS
 from tui.model.host_record import HostRecord
 from tui.model.record import Finding
@@ -47,6 +47,7 @@ class LiveFinding:
     in_a_row: int = 1  # consecutive rounds of checks with it; negative: without it
     points: int = 1  # points of a search at which it was found
     may_be_older: bool = False  # no look came before the one that found it
+    _last: Finding | None = None  # of the last look with it
 
     @property
     def severity(self) -> str:
@@ -60,9 +61,11 @@ class LiveFinding:
         return str(scope.get("hosts") or scope.get("host") or "").split()
 
     def see(self, finding: Finding, now_t: float) -> None:
-        """Record that the checks found this finding again, with its newest figures."""
+        """Record that the checks found this finding again: the milder of the last two looks."""
         self.in_a_row = max(self.in_a_row, 0) + 1
-        self.finding = finding
+        before = self._last if self._last is not None and self.in_a_row > 1 else finding
+        self.finding = before if _order(finding) < _order(before) else finding
+        self._last = finding
         if self.ended_t is not None and self.in_a_row > 1:
             self.ended_t = None
         elif not self.reported and self.in_a_row == 1:
@@ -336,9 +339,13 @@ class LiveFindings:
         for key, finding in found.items():
             one = LiveFinding(finding, now_t, step, role, in_a_row=0, may_be_older=sure)
             each = self._known.setdefault(key, one)
-            worse = _order(finding) < _order(each.finding)
+            was = _order(each.finding)
             each.see(finding, now_t)
-            if (not each.reported and (sure or each.in_a_row > 1)) or (each.reported and worse):
+            # one look at figures is not enough for an error
+            figures = step is not None and finding.id not in WITHOUT_IO
+            once = sure and not (figures and each.severity == "error")
+            worse = _order(each.finding) < was
+            if (not each.reported and (once or each.in_a_row > 1)) or (each.reported and worse):
                 again = not each.reported and self._was_at_another_point(key, each)
                 each.reported = True
                 new += [] if again else [each]

@@ -124,18 +124,20 @@ class MovedShare(Struct, frozen=True):
 class Shortfall(Struct, frozen=True):
     """Hosts that moved less than the share `wanted` of the load's bytes in a direction.
 
-    `worst` is the host that moved the smallest share, `share`.
+    `worst` is the host that moved the smallest share, `share`; `by_end` if it moves all bytes in
+    the rest of the time.
     """
 
     direction: str
     worst: str
     share: float
+    by_end: float
     wanted: float
     hosts: tuple[str, ...]
 
     def result(self, code: str, below_half: Severity = "error") -> CheckResult:
         """Return the check result: a warning, or `below_half` if less than half was moved."""
-        severity: Severity = below_half if self.share < HALF else "warning"
+        severity: Severity = below_half if self.by_end < HALF else "warning"
         scope: dict[str, Scalar] = {"direction": self.direction, "hosts": " ".join(self.hosts)}
         operands: Operands = {"direction": self.direction, "host": self.worst, "share": self.share}
         return CheckResult(severity, code, round(self.share, 4), self.wanted, scope, operands)
@@ -156,11 +158,13 @@ def fell_short(
             host: share
             for (host, of), share in shares.items()
             if of == name
-            and share < wanted - (uncertain[host, of] if uncertain else edge(at, host, name))
+            and at.at_end(share + (uncertain[host, of] if uncertain else edge(at, host, name)), 1.0)
+            < wanted
         }
         if low:
             worst = min(low, key=lambda host: low[host])
-            yield Shortfall(name, worst, low[worst], wanted, tuple(low))
+            by_end = at.at_end(low[worst], 1.0)
+            yield Shortfall(name, worst, low[worst], by_end, wanted, tuple(low))
 
 
 def edge(at: StepEvidence, host: str, name: str) -> float:
@@ -423,7 +427,7 @@ def network(at: StepEvidence) -> Iterator[CheckResult]:
     full = {
         host.host: link for host in hosts if (link := full_link(host, record_of(at.run, host.host)))
     }
-    lossy = {host.host: why for host in hosts if (why := lost_packets(host))}
+    lossy = {host.host: why for host in hosts if (why := lost_packets(host, at.passed))}
     for code, found in (("full", full), ("lossy", lossy)):
         if found:
             scope: dict[str, Scalar] = {"hosts": " ".join(found)}
@@ -479,8 +483,9 @@ def is_sized(at: StepEvidence, host: HostTelemetryRecord) -> bool:
     return max(carried, key=lambda name: carried[name]) in link_speeds(record_of(at.run, host.host))
 
 
-def lost_packets(host: HostTelemetryRecord) -> Clause | None:
-    """Return the packet loss; None if negligible.
+def lost_packets(host: HostTelemetryRecord, passed: float = 1.0) -> Clause | None:
+    """Return the packet loss; None if negligible, or if it would be at the end without further
+    loss. `passed`: share of the time.
 
     Excludes spurious retransmissions: a peer with a busy CPU acknowledges late, then reports the
     duplicates (DSACK, RFC 2883).
@@ -488,7 +493,7 @@ def lost_packets(host: HostTelemetryRecord) -> Clause | None:
     again, sent = host.mean_of("tcp.retrans") or 0.0, host.mean_of("tcp.out") or 0.0
     again = max(0.0, again - (host.mean_of("tcp.dup") or 0.0))
     seconds = (host.end_s or 0.0) - (host.start_s or 0.0)
-    few = RETRANSMITTED * sent * seconds
+    few = RETRANSMITTED * sent * seconds / passed
     if sent and seconds and again > few + CHANCE * sqrt(max(few, 1.0)):
         return clause("segments", share=again / (sent * seconds))
     calls = host.mean_of("nfs.retrans") or 0.0

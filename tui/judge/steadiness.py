@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import cycle, islice
 from statistics import fmean, pstdev, stdev
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ from tui.metrics.steady import (
     ROUND_S,
     ROUNDS,
     SLOPE,
+    SteadyWindow,
     change_in,
     window_across,
 )
@@ -78,12 +80,26 @@ def steady_state(at: StepEvidence) -> Iterator[CheckResult]:
         yield from _change(at, values)
         return
     most_range, most_slope = steady_limits(values, at.step.jobs)
-    if not window.within(most_range, most_slope):
+    if not window.within(most_range, most_slope) and not _may_settle(at, values, window):
         operands: Operands = {"range": window.range, "slope": window.slope}
         slow = window.range <= most_range
         measured, threshold = (window.slope, most_slope) if slow else (window.range, most_range)
         figures = round(measured, 4), round(threshold, 4)
         yield CheckResult("warning", "windows", *figures, operands=operands)
+
+
+def _may_settle(at: StepEvidence, values: Sequence[float], window: SteadyWindow) -> bool:
+    """Return whether a running load is steady at its end if from now on it keeps the rate of one of
+    the windows so far. Seconds that are no longer kept had that rate too.
+    """
+    left_s = at.left_s
+    before_s = max(round(at.record.measured_s or 0.0) - len(values), 0) if left_s else 0
+    for rate in window.means if left_s else ():
+        whole = [*[rate] * before_s, *values, *[rate] * left_s]
+        whole_window = window_across(whole)
+        if whole_window is None or whole_window.within(*steady_limits(whole, at.step.jobs)):
+            return True
+    return False
 
 
 def _change(at: StepEvidence, values: Sequence[float]) -> Iterator[CheckResult]:
@@ -128,7 +144,10 @@ def warm_up(at: StepEvidence) -> Iterator[CheckResult]:
         raise UnknownError("samples")
     if len(values) < WARM_S:
         raise UnknownError("too-short", least_s=WARM_S)
-    count = max(2, round(len(values) * WARM_SHARE))
+    # of a running load, the rest of the time is like the seconds after its first tenth so far
+    after = values[_first(values) :]
+    values = [*values, *islice(cycle(after), at.left_s)]
+    count = _first(values)
     first, rest = values[:count], values[count:]
     mean, noise = fmean(rest), pstdev(rest)
     off = fmean(first) / mean - 1 if mean else 0.0
@@ -136,6 +155,11 @@ def warm_up(at: StepEvidence) -> Iterator[CheckResult]:
         operands: Operands = {"seconds": count, "off": abs(off)}
         code = "above" if off > 0 else "below"
         yield CheckResult("warning", code, round(off, 4), WARM_OFF, operands=operands)
+
+
+def _first(values: Sequence[float]) -> int:
+    """Return the seconds of the first tenth."""
+    return max(2, round(len(values) * WARM_SHARE))
 
 
 @step_check(
@@ -159,7 +183,8 @@ def missing_seconds(at: StepEvidence) -> Iterator[CheckResult]:
     series = at.record.series
     if series is None:
         raise UnknownError("samples")
-    allowed = max(1, at.limit("missing-samples.missing") * len(series.columns[0].iops))
+    seconds = len(series.columns[0].iops) + at.left_s
+    allowed = max(1, at.limit("missing-samples.missing") * seconds)
     gaps = {host: gap for host, gap in _gaps(series).items() if gap > allowed}
     if gaps:
         worst = max(gaps, key=lambda host: gaps[host])

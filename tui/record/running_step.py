@@ -19,6 +19,7 @@ from tui.journal.telemetry import HostTelemetry
 from tui.journal.views import KINDS, Kind, Leaf, Values
 from tui.metrics.figures import kind_of
 from tui.metrics.registry import BOTH, MIXED, in_order
+from tui.metrics.so_far import passed_share, sure_percentile
 from tui.metrics.telemetry import TelemetryUnit, metric_of
 from tui.model.figure_record import (
     AggregateRecord,
@@ -321,7 +322,7 @@ class RunningTelemetry(HostTelemetryRecord):
 
 
 LATELY_S = 10
-P99_EVERY_S = 30.0
+PERCENTILES_EVERY_S = 30.0
 
 
 class RunningStep:
@@ -331,7 +332,7 @@ class RunningStep:
         self.plan = plan
         self.step = step
         self.kind = plan.latency_kind_of(step)
-        self.series, self.results = RunningSeries(), RunningResults(self.kind)
+        self.series, self.results = RunningSeries(), RunningResults(self.kind, step.runtime_s)
         self._sums: dict[str, tuple[float, Sums]] = {}  # by host: start, and its columns
 
     def record(self, state: RunState) -> Sliced[StepRecord]:
@@ -409,31 +410,33 @@ class RunningStep:
 class RunningResults:
     """Figures of a step so far.
 
-    A host's p99 is updated every 30 s only, because it scans a whole histogram.
+    A host's percentiles are updated every 30 s only, because they scan a whole histogram.
     """
 
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
-        self._p99: dict[tuple[str, str], int | None] = {}
-        self._p99_t = float("-inf")
+    def __init__(self, kind: str, runtime_s: float | None = None) -> None:
+        self.kind, self.runtime_s = kind, runtime_s
+        self._percentiles: dict[tuple[str, str], dict[str, int]] = {}
+        self._percentiles_t = float("-inf")
 
     def record(self, measurement: Measurement) -> Sliced[ResultsRecord]:
-        """Compute the figures by host and over all hosts; the only percentile by host is p99."""
+        """Compute the figures by host and over all hosts; the only percentiles by host are p99, and
+        the one below which p99 cannot fall by the end.
+        """
         per_host: dict[str, dict[str, DirectionRecord]] = {}
-        anew = measurement.clock.now - self._p99_t >= P99_EVERY_S
+        anew = measurement.clock.now - self._percentiles_t >= PERCENTILES_EVERY_S
         if anew:
-            self._p99_t = measurement.clock.now
+            self._percentiles_t = measurement.clock.now
         for host in list(measurement.hosts):
             if dirs := self._host(measurement, host):
                 per_host[host] = dirs
-                self._add_p99(measurement, host, dirs, anew=anew)
+                self._add_percentiles(measurement, host, dirs, anew=anew)
             yield
         names = in_order(dict.fromkeys(name for dirs in per_host.values() for name in dirs))
         parts = {name: [dirs[name] for dirs in per_host.values() if name in dirs] for name in names}
         aggregate = {name: _together(each, name, self.kind) for name, each in parts.items()}
         return ResultsRecord(aggregate=aggregate, per_host=per_host)
 
-    def _add_p99(
+    def _add_percentiles(
         self,
         measurement: Measurement,
         host: str,
@@ -443,10 +446,11 @@ class RunningResults:
     ) -> None:
         for name, record in dirs.items():
             if anew:
-                self._p99[host, name] = _p99(measurement, host, name)
-            latency, value = record.lat or record.clat, self._p99.get((host, name))
-            if latency is not None and value is not None:
-                latency.percentiles_ns["99"] = value
+                sure = sure_percentile(99.0, passed_share(record.runtime_s, self.runtime_s))
+                self._percentiles[host, name] = _percentiles(measurement, host, name, (99.0, sure))
+            latency = record.lat or record.clat
+            if latency is not None:
+                latency.percentiles_ns |= self._percentiles.get((host, name), {})
 
     def _host(self, measurement: Measurement, host: str) -> dict[str, DirectionRecord]:
         leaves = measurement.hosts[host]
@@ -460,12 +464,14 @@ class RunningResults:
         return dirs
 
 
-def _p99(measurement: Measurement, host: str, name: str) -> int | None:
+def _percentiles(
+    measurement: Measurement, host: str, name: str, wanted: tuple[float, ...]
+) -> dict[str, int]:
     leaves = measurement.hosts[host]
     view = measurement.total_of(host) if name == MIXED and MIXED not in leaves else leaves[name]
     if name not in (BOTH, MIXED) and {"read", "write"} <= leaves.keys():
-        return None  # with both directions, compare hosts by the sum
-    return view.so_far.percentile(99)
+        return {}  # with both directions, compare hosts by the sum
+    return view.so_far.percentiles([each for each in wanted if each])
 
 
 def _direction(leaf: Leaf, kind: str) -> DirectionRecord:

@@ -8,7 +8,7 @@ from math import ceil, log10
 from statistics import median
 from typing import Any
 
-from tui.judge.hosts import STRAGGLER_HOSTS, rates_of
+from tui.judge.stragglers import STRAGGLER_HOSTS, rates_of
 from tui.metrics import units
 from tui.metrics.buckets import SHOWN_PERCENTILES, label
 from tui.metrics.figures import enough_behind, kind_of, latency_of

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import median
 
 from tui.analysis.criteria import JudgedCriterion
-from tui.judge.hosts import STRAGGLER_HOSTS, rates_of
+from tui.judge.stragglers import STRAGGLER_HOSTS, rates_of
 from tui.metrics import units
 from tui.metrics.buckets import PERCENTILES, SHOWN_NAMES, SHOWN_PERCENTILES, label
 from tui.metrics.figures import kind_of, latency_of, shown_percentile

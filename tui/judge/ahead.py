@@ -1,0 +1,61 @@
+"""What rates of a running load may become by its end."""
+
+from __future__ import annotations
+
+from statistics import fmean, median
+from typing import TYPE_CHECKING
+
+from tui.metrics.registry import direction
+from tui.metrics.steady import ROUNDS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tui.judge.check import StepEvidence
+    from tui.model.figure_record import SeriesRecord
+
+
+def recovered(at: StepEvidence, name: str, rates: Mapping[str, float]) -> dict[str, float]:
+    """Return the rates of the hosts in the whole time if the slow ones recover; the same rates if
+    the step is not running.
+
+    For the rest of the time, each is as fast as the median host so far, and faster by as much as
+    its best fifth of the time exceeded its mean. A load with an offered rate makes up for what it
+    missed, in as much time as it missed it.
+    """
+    middle = median(rates.values()) if rates else 0.0
+    if at.passed == 1.0 or not middle:
+        return dict(rates)
+    if any(job.paced for job in at.step.jobs):
+        return {host: at.at_end(rate, 2 * middle - rate) for host, rate in rates.items()}
+    best = _best_parts(at.record.series, name)
+    return {
+        host: at.at_end(rate, middle + max(best.get(host, 0.0) * middle - rate, 0.0))
+        for host, rate in rates.items()
+    }
+
+
+def _best_parts(series: SeriesRecord | None, name: str) -> dict[str, float]:
+    """Return the rate of each host in the best of equal parts of the time so far, relative to the
+    median host's in the same part.
+    """
+    columns = [each for each in series.columns if each.host is not None] if series else []
+    own = [each for each in columns if each.direction == name]
+    known: dict[str, list[Sequence[float | None]]] = {}
+    for each in own or [each for each in columns if direction(each.direction).in_total]:
+        known.setdefault(each.host or "", []).append(each.iops)
+    best = dict.fromkeys(known, 0.0)
+    length = len(columns[0].iops) if columns else 0
+    for part in range(ROUNDS):
+        begin, end = length * part // ROUNDS, length * (part + 1) // ROUNDS
+        rates = {host: _mean_sum(rows, begin, end) for host, rows in known.items()}
+        middle = median(rates.values()) if rates else 0.0
+        if middle:
+            best = {host: max(best[host], rate / middle) for host, rate in rates.items()}
+    return best
+
+
+def _mean_sum(rows: Sequence[Sequence[float | None]], begin: int, end: int) -> float:
+    """Return the sum of the means of several columns between two seconds."""
+    known = [[value for value in row[begin:end] if value is not None] for row in rows]
+    return sum(fmean(values) for values in known if values)
