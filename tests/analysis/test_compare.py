@@ -400,6 +400,32 @@ def test_other_directions_block_unless_parameters_may_differ() -> None:
         assert (found.a, found.b, found.blocks) == ("read", "read, write", not across)
 
 
+@pytest.mark.parametrize("odd", [1, 2, 3])
+def test_a_run_of_a_side_with_other_directions_repeats_nothing(odd: int) -> None:
+    a, b = ([run(step(rate + at), run_id=f"{side}{at}") for at in range(4)]
+            for side, rate in (("a", 1000.0), ("b", 1200.0)))  # fmt: skip
+    for at, record in enumerate([*a, *b]):
+        both = record.steps[0].results.aggregate
+        if at < 8 - odd:
+            both["write"] = both["read"]
+    assert [each.what for each in compare(a, b).obstacles] == ["I/Os by direction"]
+
+
+def test_seconds_of_every_repetition_count() -> None:
+    steady, noisy = 0.001, 0.3
+    widths = []
+    for noises in ((steady, noisy, noisy), (noisy, steady, steady), (steady, steady, steady)):
+        steps = [
+            [step(1000.0 + side, index=at, repetition=at + 1, noise=each, seed=at + 10 * side)
+             for at, each in enumerate(noises)] for side in (0, 1)
+        ]  # fmt: skip
+        a, b = ([run(*each, run_id=f"{each[0].headline}")] for each in steps)
+        effect = headline(compare(a, b)).effect
+        assert effect is not None and effect.low is not None and effect.high is not None
+        widths.append(effect.high - effect.low)
+    assert min(widths[:2]) > 10 * widths[2]
+
+
 def test_a_figure_that_is_0_in_several_runs_of_b_counts() -> None:
     def mixed(run_id: str, writes: float, seed: int) -> RunRecord:
         record = run(step(1000.0 + seed, seed=seed), run_id=run_id)

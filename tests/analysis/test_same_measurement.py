@@ -3,11 +3,12 @@ from __future__ import annotations
 from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.samples.records import IOPS, run, step
+from tests.samples.records import IOPS, latency_of, run, step
 from tui.analysis.compare import compare
 from tui.analysis.same_measurement import copies_among
 from tui.library.imported import records_of
@@ -70,3 +71,19 @@ def test_without_files_latencies_tell(factors: list[float]) -> None:
     found = copies_among(records)
     assert set(found) <= alike
     assert {later for _, later in found} == {later for _, later in alike}
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(100, 100_000), st.sampled_from([1, 1000]))
+def test_equal_latencies_tell_under_an_edited_rate_unless_chance_can_make_them(
+    seed: int, count: int, tick: int
+) -> None:
+    drawn = np.random.default_rng(seed).exponential(200_000, count) // tick * tick
+    latency = latency_of([int(each) for each in drawn])
+    one, edited = (
+        run(step(IOPS * factor, latency=latency), run_id=f"{factor}") for factor in (1, 1.0001)
+    )
+    coarse = latency.model_copy(update={"mean_ns": 2e5, "stddev_ns": 2e5})  # by chance
+    rounded = [run(step(rate, latency=coarse), run_id=f"{rate}") for rate in (1000.0, 1001.0)]
+    assert copies_among(rounded) == []
+    if tick == 1 or count >= 10_000:
+        assert copies_among([one, edited]) == [(0, 1)]

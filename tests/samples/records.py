@@ -98,7 +98,9 @@ def step(
 
     Without seconds when `count` is 0.
     """
-    latency = latency or spread(scale, seed)
+    if latency is None:  # of another rate: another measurement
+        found = spread(scale, seed)
+        latency = found.model_copy(update={"stddev_ns": (found.stddev_ns or 0.0) + iops / 1e6})
     read = AggregateRecord(
         ios=1, bytes=4096, iops=iops, bw_bytes_per_s=iops * 4096, clat=latency, hosts=["h1"]
     )

@@ -316,13 +316,14 @@ def effect_of(
     repeated = inside(a, figure), inside(b, figure)
     if min(map(len, repeated)) >= LEAST_RANKED_REPETITIONS and all(map(all, repeated)):
         return replace(stats.of_repetitions(*repeated), method="within one run")
-    first = a.attempts[0], b.attempts[0]
-    spreads = [spread_of(attempt, figure) for attempt in first]
+    spreads = [
+        stats.pooled([spread_of(attempt, figure) for attempt in side.attempts]) for side in (a, b)
+    ]
     if spreads[0] is not None and spreads[1] is not None:
         ranked = figure.metric == "latency" and figure.percentile is not None
         method: stats.Method = "one run, order statistics" if ranked else "within one run"
         return stats.of_spreads(values[0][0], values[1][0], spreads[0], spreads[1], method)
-    seconds = min(seconds_of(attempt, figure) for attempt in first)
+    seconds = min(seconds_of(attempt, figure) for side in (a, b) for attempt in side.attempts)
     return stats.Effect(values[1][0] / values[0][0], method="within one run", seconds=seconds)
 
 

@@ -74,7 +74,6 @@ def differences(
         *(_of_searches(a, b, across) if searches else _of_points(a, b, across)),
         *_of_states(a, b),
         *_of_copies(a, b),
-        *_of_directions(a, b, across),
         *_of_setups(a, b),
         *_of_facts(a, b),
     ]
@@ -209,6 +208,7 @@ def _of_attempts(
         yield from _of_params(ours, theirs, across)
         yield from _of_clients(ours, theirs, across)
         yield from _of_tools(ours, theirs)
+        yield from _of_directions(ours, theirs, across)
 
 
 def _by_place(side: Side) -> dict[tuple[str, str], list[PointRepetition]]:
@@ -258,6 +258,21 @@ def _of_tools(ours: Attempts, theirs: Attempts) -> Iterator[SetupDifference]:
         yield _difference(
             f"version of {ours[0].step.tool or 'the tool'}", *texts, blocks=len(majors) > 1
         )
+
+
+def _of_directions(
+    ours: Attempts, theirs: Attempts, across: Collection[str]
+) -> Iterator[SetupDifference]:
+    """Yield that runs differ in whether they measured reads, writes, syncs, ...
+
+    It blocks unless parameters may differ (`across`), such as the share of reads.
+    """
+    known = [
+        {", ".join(sorted(found)) for each in side if (found := each.step.results.aggregate)}
+        for side in (ours, theirs)
+    ]
+    if all(known) and len(known[0] | known[1]) > 1:
+        yield _difference("I/Os by direction", *known, blocks=True, meant=bool(across))
 
 
 def _of_loads(
@@ -356,20 +371,6 @@ def _of_copies(a: Side, b: Side) -> Iterator[SetupDifference]:
         other_id = other.run_id if other_side == side else f"{other_side} {other.run_id}"
         told = clause("same-measurement", side=side, run_id=record.run_id, other_id=other_id)
         yield SetupDifference(blocks=other_side == side, reason=told)
-
-
-def _of_directions(a: Side, b: Side, across: Collection[str]) -> Iterator[SetupDifference]:
-    """Yield that one side measured reads, writes or syncs that the other did not.
-
-    It blocks unless parameters may differ (`across`), such as the share of reads.
-    """
-    found = [
-        {name for record in side for step in record.steps for name in step.results.aggregate}
-        for side in (a, b)
-    ]
-    if all(found) and found[0] != found[1]:
-        a_text, b_text = (", ".join(sorted(each)) for each in found)
-        yield SetupDifference("I/Os by direction", a_text, b_text, blocks=not across)
 
 
 def _warnings(record: RunRecord) -> str:

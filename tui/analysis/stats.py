@@ -222,6 +222,18 @@ def _block_sums(values: Sequence[float], length: int) -> list[float]:
     return [end - begin for begin, end in zip(sums, sums[length:], strict=False)]
 
 
+def pooled(spreads: Sequence[LogSpread | None]) -> LogSpread | None:
+    """Return the uncertainty of one of several repetitions from the seconds of all.
+
+    None if any is unknown. It is not smaller for more repetitions, which share what seconds do not
+    show.
+    """
+    known = [each for each in spreads if each is not None]
+    if not known or len(known) < len(spreads):
+        return None
+    return LogSpread(sqrt(fmean(each.error**2 for each in known)), sum(e.degrees for e in known))
+
+
 def of_spreads(
     a: float, b: float, spread_a: LogSpread, spread_b: LogSpread, method: Method
 ) -> Effect:
