@@ -145,7 +145,8 @@ OnStep = Callable[[StepEvidence], Iterable[CheckResult | None]]
 class Check(Struct, frozen=True):
     """A check.
 
-    `means` is the docstring of its function, shown to users: why the finding matters.
+    `means` is the docstring of its function, shown to users: why the finding matters. `for_mpi`:
+    the end of the rule that is about MPI programs alone.
     """
 
     id: str
@@ -157,6 +158,11 @@ class Check(Struct, frozen=True):
     of_run: OnRun | None = None
     of_step: OnStep | None = None
     when: When = "live"
+    for_mpi: str = ""
+
+    def rule_of(self, *, mpi: bool) -> str:
+        """Return the rule for a run with or without an MPI program."""
+        return self.rule if mpi else self.rule.removesuffix(f"; {self.for_mpi}")
 
     @property
     def live(self) -> bool:
@@ -336,14 +342,30 @@ def run_check(
 
 
 def step_check(
-    name: str, title: str, *, rule: str, advice: str, source: str, when: When = "live"
+    name: str,
+    title: str,
+    *,
+    rule: str | tuple[str, str],
+    advice: str,
+    source: str,
+    when: When = "live",
 ) -> Callable[[OnStep], Check]:
     """Return a decorator that turns a function on one step into a check, which runs for every
     step.
+
+    `rule`: with a second part if that is about MPI programs alone.
     """
-    names = (name, title, rule)
+    whole, for_mpi = (rule, "") if isinstance(rule, str) else ("; ".join(rule), rule[1])
     return lambda function: Check(
-        *names, cleandoc(function.__doc__ or ""), advice, source, of_step=function, when=when
+        name,
+        title,
+        whole,
+        cleandoc(function.__doc__ or ""),
+        advice,
+        source,
+        of_step=function,
+        when=when,
+        for_mpi=for_mpi,
     )
 
 

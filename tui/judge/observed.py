@@ -309,7 +309,8 @@ def _read_in_turn(host: HostTelemetryRecord, name: str) -> float | None:
         f" of the load uses more than {THREAD:.0f} % of a core, less steal (without telemetry:"
         " mean of the threads, from the load generator); the hypervisor steals less than"
         f" {STEAL:.0f} %; the control group is throttled in at most {THROTTLED:.0f} % of the"
-        " periods; MPI ranks, which keep a core busy even while they wait for each other, spend at"
+        " periods",
+        "MPI ranks, which keep a core busy even while they wait for each other, spend at"
         f" most {QUEUED:.0f} % of their CPU time waiting for a CPU, whatever is busy"
     ),
     advice=(

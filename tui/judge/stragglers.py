@@ -36,9 +36,9 @@ FAIR, SPREAD = 0.95, 0.10
         f"every host reaches {units.share(STRAGGLER)} of the median host's IOPS, its p99 stays"
         f" below {TAIL_OF_MEDIAN:g} x the median host's, and the standard deviation of"
         f" the hosts' rates is at most {units.share(SPREAD)} of their mean, or no more than chance"
-        " explains; in an MPI program over all hosts,"
-        f" the slowest rank of each host takes at most {1 / STRAGGLER:.3g} x the"
-        f" median host's time, or {NOISE_S:g} s longer if that is more"
+        " explains",
+        "in an MPI program over all hosts, the slowest rank of each host takes at most"
+        f" {1 / STRAGGLER:.3g} x the median host's time, or {NOISE_S:g} s longer if that is more",
     ),
     advice="Check the link, CPU and path of that host; it lowers the total.",
     source="results of each host, or times of all ranks; Jain, Chiu and Hawe (1984)",

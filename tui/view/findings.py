@@ -77,13 +77,16 @@ def check_lines(findings: Sequence[Finding], width: int, when: str = "") -> list
     return [*lines, Line()]
 
 
-def rule_lines(findings: Sequence[Finding], width: int) -> list[Line]:
-    """Return the rule of each check that found something, under its title and name."""
+def rule_lines(findings: Sequence[Finding], width: int, *, mpi: bool) -> list[Line]:
+    """Return the rule of each check that found something, under its title and name.
+
+    `mpi`: the run has an MPI program.
+    """
     found = dict.fromkeys(each.id for each in findings)
     checks = [check for name in found if (check := BY_ID.get(name)) is not None]
     lines: list[Line] = []
     for check in checks:
-        parts = clauses(check.rule)
+        parts = clauses(check.rule_of(mpi=mpi))
         dot = "· " if len(parts) > 1 else ""
         lines.append(Line.of(*spread([(check.title, TEXT)], [(check.id, LABEL)], width)))
         for clause in parts:
@@ -112,9 +115,11 @@ def record_lines(record: RunRecord, width: int) -> list[Line]:
     moot = {name for name, why in not_made.items() if not isinstance(why, str) and why.code in MOOT}
     missing = {name: why for name, why in reasons.items() if name not in moot}
     others = {name: why for name, why in reasons.items() if name in moot}
+    mpi = any(step.metadata is not None for step in record.steps)
+    rules = rule_lines(by_weight(findings), width, mpi=mpi)
     return [
         *(found or nothing()),
-        *([*rules, Line()] if (rules := rule_lines(by_weight(findings), width)) else []),
+        *([*rules, Line()] if rules else []),
         *not_made_lines(missing, width),
         *not_made_lines(step_reasons_of(record), width, "No data for some steps"),
         *not_made_lines(others, width, "Checks that do not apply"),

@@ -193,9 +193,17 @@ def finding_of(
 
 
 def other_names(found: LiveFindings | None, covered: Collection[str]) -> list[str]:
-    """Return in words the current findings of checks that are not `covered`."""
-    ids = dict.fromkeys(each.finding.id for each in found.now) if found is not None else {}
-    return [name_of(each) for each in ids if each not in covered]
+    """Return in words the current findings of checks that are not `covered`, with the host if it
+    is one.
+    """
+    hosts: dict[str, set[str]] = {}
+    for each in found.now if found is not None else ():
+        hosts.setdefault(each.finding.id, set()).update(each.hosts or ("",))
+    return [
+        " ".join(filter(None, (name_of(check), *(names if len(names) == 1 else ()))))
+        for check, names in hosts.items()
+        if check not in covered
+    ]
 
 
 def named(names: list[str], room: int) -> list[Run]:

@@ -135,7 +135,12 @@ def of(name: str, hosts: int, seconds: int = SECONDS) -> Made:
 
 def mixed(home: Path) -> RunMaker:
     """Reads and writes."""
-    return scenes.begun(home, 12, MIX, tag="lab/mixed").measure(SECONDS)
+    maker = scenes.begun(home, 12, MIX, tag="lab/mixed")
+    path = maker.run_dir / PLAN_FILE
+    plan = msgspec.json.decode(path.read_bytes(), type=Plan)
+    steps = [replace(step, name=plan.profile.tag) for step in plan.steps]
+    path.write_bytes(msgspec.json.encode(replace(plan, steps=steps)))
+    return maker.measure(SECONDS)
 
 
 def waiting(home: Path) -> RunMaker:

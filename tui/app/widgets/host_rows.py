@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -199,8 +200,18 @@ def folded_runs(hosts: Sequence[HostView], cells: HostCells) -> list[Run]:
     return runs
 
 
-def _fact(name: str, host: HostView) -> str:
-    return fact_text(host.facts, name)
+def _fact(name: str, usual: str, host: HostView) -> Run:
+    """Return a fact, marked if it is not the usual one and that may affect figures."""
+    text = fact_text(host.facts, name)
+    odd = text and usual and text != usual and HOST_FACTS[name].differs == "matters"
+    return text, "warn" if odd else LABEL
+
+
+def usual_fact(name: str, hosts: Sequence[HostView]) -> str:
+    """Return the fact that most of the hosts have; empty if none is had by more than half."""
+    known = Counter(filter(None, (fact_text(host.facts, name) for host in hosts)))
+    text, count = known.most_common(1)[0] if known else ("", 0)
+    return text if 2 * count > known.total() else ""
 
 
 class TelemetryCells:
@@ -435,7 +446,8 @@ class HostCells:
         """Return state and facts of each host, for a run that ended before any load."""
         known = [name for name in FACTS if any(fact_text(host.facts, name) for host in self.hosts)]
         facts: list[Column[HostView]] = [
-            Column(HOST_FACTS[name].title, partial(_fact, name), role=LABEL, drop=place + 1,
+            Column(HOST_FACTS[name].title, partial(_fact, name, usual_fact(name, self.hosts)),
+                   drop=place + 1,
                    width=max(len(HOST_FACTS[name].title),
                              *(width_of(fact_text(host.facts, name)) for host in self.hosts)))
             for place, name in enumerate(known)
