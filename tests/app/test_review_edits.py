@@ -214,3 +214,49 @@ async def test_several_values_of_a_field_are_swept_as_in_a_job(home: Path) -> No
         await user.sees(lambda: screen_of(user).plan is not None)
         one = screen_of(user).plan
         assert one is not None and not any(step.point for step in one.steps)
+
+
+async def saved_as(user: User, tag: str) -> None:
+    await user.press("ctrl+s", "ctrl+u")
+    await user.types(tag)
+    await user.press("enter")
+    await user.is_told(f"saved {tag}")
+
+
+async def test_ctrl_s_saves_what_is_shown_as_a_profile_that_measures_the_same(home: Path) -> None:
+    async with opened(review(home)) as user:
+        await change(user, "numjobs", "1,2")
+        await change(user, "runtime", "7s")
+        await change(user, "@repeat", "3")
+        await change(user, "@cleanup", "no")
+        await user.sees(lambda: (plan := screen_of(user).plan) is not None and len(plan.steps) == 6)
+        before = screen_of(user).plan
+        await saved_as(user, "my/mine")
+        await user.sees(lambda: user.app.selection.profile == "my/mine")
+        await user.sees(lambda: screen_of(user).plan is not None)
+        after = screen_of(user).plan
+        assert before is not None and after is not None and after.profile.tag == "my/mine"
+        assert [(each.point, each.params) for each in after.steps] == [
+            (each.point, each.params) for each in before.steps
+        ]
+        assert screen_of(user).form.values["@cleanup"] == "no"
+        assert not user.app.selection.overrides, "as in the profile"
+
+
+async def test_ctrl_s_saves_a_job_without_a_profile_from_review_too(home: Path) -> None:
+    async with opened(options(home, hosts=("local",))) as user:
+        await user.press("2", "n")
+        await user.sees(lambda: getattr(user.app.screen, "plan", None) is not None)
+        await user.press("escape", "3")
+        await user.sees(lambda: user.scope == "review" and screen_of(user).plan is not None)
+        await change(user, "bs", "8k,16k")
+        await change(user, "runtime", "7s")
+        await user.sees(lambda: (plan := screen_of(user).plan) is not None and len(plan.steps) == 2)
+        before = screen_of(user).plan
+        await saved_as(user, "my/job")
+        await user.sees(lambda: screen_of(user).plan is not None)
+        after = screen_of(user).plan
+        assert before is not None and after is not None and after.profile.tag == "my/job"
+        assert [(each.point, each.params) for each in after.steps] == [
+            (each.point, each.params) for each in before.steps
+        ]

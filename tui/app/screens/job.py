@@ -13,10 +13,9 @@ from textual import events
 from textual.content import Content
 
 from tui.app.dialogs.confirm import LEAVE, Confirm
-from tui.app.dialogs.text_entry import LineDialog
 from tui.app.frame.step_screen import Leave
 from tui.app.screens import review_form, review_plan
-from tui.app.screens.plan_screen import PlanScreen
+from tui.app.screens.plan_screen import PlanScreen, ask_for_name
 from tui.app.widgets.form import FieldSpec, TextInput
 from tui.app.widgets.lines import entitle, show_text
 from tui.model.hostspec import LOCAL
@@ -38,7 +37,6 @@ EMPTY = {"directory": "required", "filename": "or a path here"}
 UNUSED = "none"  # in other empty fields without a default
 ONCE = "1"  # default of the field "repeat"
 TOOL = "@tool"  # the field for the load generator; no term can have such a name
-NAME_HELP = "family/name in lower case, such as my/reads; the profile is a YAML file you can edit"
 
 Typed = tuple[dict[str, str], str]
 """The terms and the repetitions as typed."""
@@ -333,15 +331,7 @@ class JobScreen(PlanScreen):
 
     def action_save(self, then: Leave | None = None) -> None:
         """Ask for a name and write the job as a profile, then call `then`."""
-        if self.plan is None or self.loaded is None:
-            self.notify(self.problem or "nothing to save yet", severity="error")
-            return
-        name = f"my/{self.loaded.profile.profile.partition('/')[2]}"
-        self.app.push_screen(
-            LineDialog("Save as a profile", NAME_HELP, name, "save").accepting(
-                partial(self.save, self.given, self.repeat, then=then)
-            )
-        )
+        ask_for_name(self, partial(self.save, self.given, self.repeat, then=then))
 
     async def save(
         self,

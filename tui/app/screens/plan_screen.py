@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events, on, work
 from textual.containers import Horizontal
@@ -33,6 +33,7 @@ from tui.app.widgets.lines import entitle, show_text
 from tui.model.plain import some
 from tui.model.problem import BenchtuiError
 from tui.remote.vault import Remembering
+from tui.text.save_texts import NAME_HELP, NOTHING_TO_SAVE, SAVE_AS
 from tui.view.plan_layout import layout_bytes
 
 if TYPE_CHECKING:
@@ -456,6 +457,21 @@ class PlanScreen(StepScreen):
             self.notify(str(error), severity="error")
         finally:
             self.starting = False
+
+
+def ask_for_name(
+    screen: PlanScreen, save: Callable[[str | None], Coroutine[Any, Any, None]]
+) -> None:
+    """Ask for the name that a profile is to be saved as; `save` gets it."""
+    from tui.engine.inputs.profile_files import free_tag
+
+    if screen.plan is None or screen.loaded is None:
+        screen.notify(screen.problem or NOTHING_TO_SAVE, severity="error")
+        return
+    _, _, own = screen.loaded.profile.profile.partition("/")
+    name = free_tag(screen.shell.catalogue, f"my/{own}")
+    dialog = text_entry.LineDialog(SAVE_AS, NAME_HELP, name, "save")
+    screen.app.push_screen(dialog.accepting(save))
 
 
 async def replan_aside(screen: PlanScreen, loaded: LoadedProfile) -> None:

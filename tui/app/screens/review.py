@@ -14,7 +14,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tui.app.screens import review_form
-from tui.app.screens.plan_screen import PlanScreen, Way
+from tui.app.screens.plan_screen import PlanScreen, Way, ask_for_name
 from tui.app.screens.review_form import SEARCH
 from tui.app.services.resuming import known_hosts
 from tui.app.terminal import actions
@@ -22,6 +22,7 @@ from tui.app.terminal.action import key_name
 from tui.model.hostspec import LOCAL
 from tui.model.plain import some
 from tui.model.problem import BenchtuiError, UsageError
+from tui.text.save_texts import WITHOUT_SEARCH
 
 if TYPE_CHECKING:
     from tui.app.frame.shell import AppShell
@@ -190,6 +191,27 @@ class ReviewScreen(PlanScreen):
         self.shell.selection.reset_input()
         await self.fill_form()
         self.replan()
+
+    def action_save(self) -> None:
+        """Ask for a name and write what is shown as a profile."""
+        ask_for_name(self, self.save)
+
+    async def save(self, name: str | None) -> None:
+        """Save what is shown as a profile, and select it. Raises BenchtuiError."""
+        from tui.engine.inputs.profile_files import create
+
+        if self.loaded is None:
+            return
+        tag, selection = name or "", self.shell.selection
+        text = review_form.saved_text(self.loaded, selection, tag)
+        catalogue = self.shell.catalogue
+        catalogue.load_text(text, catalogue.user_dir / f"{tag}.yaml")  # raises before it is written
+        path = create(catalogue, tag, text)
+        searches = selection.search is not None and selection.search.kind not in (None, "none")
+        selection.choose_profile(tag)
+        self.notify(f"saved {tag}{WITHOUT_SEARCH if searches else ''}: {path}")
+        self.refresh_chrome()
+        await self.show_choice()
 
     def take_input(self) -> LoadedProfile:
         """Return the selected profile. Raises UsageError."""

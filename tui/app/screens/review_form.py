@@ -412,6 +412,24 @@ def plan_of(loaded: LoadedProfile, shell: AppShell) -> Plan:
     return with_programs(plan, settings.programs, required=False) if settings.programs else plan
 
 
+def saved_text(loaded: LoadedProfile, selection: Selection, tag: str) -> str:
+    """Return a profile `tag` that measures what the form says. Raises UsageError."""
+    from tui.engine.inputs.profile_files import check_tag
+    from tui.engine.plan.saved import changed_profile
+    from tui.engine.plan.steps import MatrixChoice
+    from tui.workloads.terms import split_values
+
+    check_tag(tag)
+    swept = {name: split_values(text) for name, text in selection.swept.items()}
+    choice = MatrixChoice(
+        repeat=int(selection.repeat) if selection.repeat else None,
+        sweep={**swept, **sweep_values(selection.sweep)},
+        words=fields_words(),
+        roles=selection.roles,
+    )
+    return changed_profile(loaded, tag, selection.overrides, choice, selection.cleanup)
+
+
 def swept_texts(profile: Profile) -> dict[str, str]:
     """Return the values of each swept parameter as text: ``1,2,4``."""
     from tui.engine.plan.steps import person_text

@@ -341,6 +341,14 @@ REVIEW = (
         "Reset every field to the profile's value",
         footer=5,
     ),
+    Action(
+        "review.save",
+        ("ctrl+s",),
+        "save",
+        "Save the profile with these values as your own profile",
+        footer=6,
+        priority=True,
+    ),
     Action("review.local", ("l",), "this machine", "Run on this machine if no host is chosen"),
     Action(
         "review.last-hosts",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 SCHEMA_FILE = ".benchtui-profile.schema.json"
 MODELINE = "# yaml-language-server: $schema="
+MOST_TAKEN = 50  # names tried
 Stamps = frozenset[tuple[str, int, int]]
 
 
@@ -58,6 +60,13 @@ def check_tag(tag: str) -> None:
         )
 
 
+def free_tag(catalogue: Catalogue, tag: str) -> str:
+    """Return a tag that no profile of the user has: the tag, or it with a number."""
+    numbered = (f"{tag}-{number}" for number in itertools.count(2))
+    taken = (each for each in (tag, *itertools.islice(numbered, MOST_TAKEN)))
+    return next((each for each in taken if catalogue.own_file(each) is None), tag)
+
+
 def create(catalogue: Catalogue, tag: str, text: str) -> Path:
     """Write a new profile and return its path. Never overwrites.
 
@@ -73,12 +82,17 @@ def create(catalogue: Catalogue, tag: str, text: str) -> Path:
     return path
 
 
+def extended_title(base: LoadedProfile, tag: str) -> str:
+    """Return the title of a profile that extends another one."""
+    title = base.profile.title
+    if states_figure(title):  # the values in it may be changed
+        title = f"based on {base.profile.profile}"
+    return f"{title} ({tag.partition('/')[2]})"
+
+
 def extending(base: LoadedProfile, tag: str) -> str:
     """Return the text of a profile that extends another one, with its parameters as comments."""
-    name, title = tag.partition("/")[2], base.profile.title
-    if states_figure(title):  # the values in it may be changed here
-        title = f"based on {base.profile.profile}"
-    title = json.dumps(f"{title} ({name})", ensure_ascii=False)
+    title = json.dumps(extended_title(base, tag), ensure_ascii=False)
     lines = [f"profile: {tag}", f"extends: {base.profile.profile}", f"title: {title}"]
     if base.profile.params:
         lines += [

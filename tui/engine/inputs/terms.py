@@ -137,7 +137,7 @@ def made_profile(
         **job.more,
     }
     head = f"{'# Made from: ' if tag else JOB_LINE}{command_of(workload.name, given)}"
-    return "\n".join([head, *_lines(profile, 0)]) + "\n"
+    return f"{head}\n{yaml_of(profile)}"
 
 
 def _lasting_title(tool: str, job: TermJob) -> str:
@@ -179,6 +179,11 @@ def _sweep(job: TermJob) -> dict[str, Any]:
 
 
 # -- YAML as people write it: nested mappings in blocks, the innermost on one line
+
+
+def yaml_of(profile: Mapping[str, Any]) -> str:
+    """Return a profile as YAML."""
+    return "\n".join(_lines(profile, 0)) + "\n"
 
 
 def _lines(mapping: Mapping[str, Any], depth: int) -> Iterable[str]:
