@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tui.model.tool import installed_in, load_from
+from tui.model.tool import EntryPoint, installed_in, load_from
 
 if TYPE_CHECKING:
     from datetime import datetime
-    from importlib.metadata import EntryPoint
     from pathlib import Path
 
     from tui.model.event import Event

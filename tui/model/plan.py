@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct, field
 
@@ -15,9 +15,6 @@ from tui.model.operands import Clause
 from tui.model.plain_data import MultiLine, PlainDecoder
 from tui.model.roles import in_role
 from tui.model.search import Proof, Search
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
 
 class Provider(Struct, frozen=True, omit_defaults=True):
@@ -31,14 +28,6 @@ class Provider(Struct, frozen=True, omit_defaults=True):
         """Return the provider as text: ``other 1.0, entry point other.workload:Other``."""
         package = f"{self.package} {self.version}".strip()
         return ", ".join(part for part in (package, f"entry point {self.entry_point}") if part)
-
-
-def provider_of(point: EntryPoint) -> Provider:
-    """Return the provider of an entry point."""
-    dist = point.dist
-    if dist is None:
-        return Provider(point.value)
-    return Provider(point.value, dist.name or "", dist.version or "")
 
 
 class DirectoryIdentity(Struct, frozen=True):

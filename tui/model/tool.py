@@ -6,18 +6,34 @@ import functools
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from tui.model.problem import Problem, UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
     from pydantic import BaseModel
 
     from tui.model.plan import Provider
     from tui.model.profile import Profile
     from tui.model.yaml_text import KeyPath, YamlDocument
+
+
+class EntryPoint(NamedTuple):
+    """A name under which a package registers an object, with the folder of its metadata.
+
+    Importing importlib.metadata would take longer than reading all of them.
+    """
+
+    name: str
+    value: str  # "package.module:attribute"
+    folder: str = ""  # empty: of no installed package
+
+    def load(self) -> Any:
+        """Import the object."""
+        module, _, attribute = self.value.partition("[")[0].strip().partition(":")
+        names = attribute.split(".") if attribute else ()
+        return functools.reduce(getattr, names, import_module(module))
 
 
 @functools.cache
@@ -30,12 +46,7 @@ def installed_in(group: str) -> dict[str, EntryPoint]:
 
 
 def _points_of(group: str) -> Iterator[EntryPoint]:
-    """Yield the entry points of a group.
-
-    importlib.metadata would parse the entry points of all groups, which takes ten times as long.
-    """
-    from importlib.metadata import Distribution
-
+    """Yield the entry points of a group."""
     seen: set[str] = set()
     for folder in sys.path:
         for path in _metadata_in(folder or "."):
@@ -43,8 +54,8 @@ def _points_of(group: str) -> Iterator[EntryPoint]:
             if package in seen:
                 continue  # the first one on the path, as in Python's import
             seen.add(package)
-            if _names(os.path.join(path, "entry_points.txt"), f"[{group}]"):  # noqa: PTH118
-                yield from Distribution.at(path).entry_points.select(group=group)
+            for name, value in _section(os.path.join(path, "entry_points.txt"), group):  # noqa: PTH118
+                yield EntryPoint(name, value, path)
 
 
 def _metadata_in(folder: str) -> list[str]:
@@ -57,17 +68,37 @@ def _metadata_in(folder: str) -> list[str]:
         return []
 
 
-def _names(path: str, heading: str) -> bool:
+def _section(path: str, group: str) -> Iterator[tuple[str, str]]:
+    """Yield names and values of a section of a file; nothing if it cannot be read."""
     try:
         with open(path, encoding="utf-8") as file:  # noqa: PTH123
-            return heading in file.read()
+            text = file.read()
     except (OSError, UnicodeDecodeError):
-        return False
+        return
+    section = ""
+    for line in map(str.strip, text.splitlines()):
+        name, is_pair, value = (part.strip() for part in line.partition("="))
+        if line.startswith("["):
+            section = line.strip("[]").strip()
+        elif section == group and is_pair and not line.startswith("#"):
+            yield name, value
 
 
 def is_foreign(point: EntryPoint) -> bool:
     """Return whether an entry point belongs to a package other than benchtui."""
     return not point.value.startswith("tui.")
+
+
+def provider_of(point: EntryPoint) -> Provider:
+    """Return the provider of an entry point."""
+    from importlib.metadata import Distribution
+
+    from tui.model.plan import Provider  # msgspec only for those who need it
+
+    if not point.folder:
+        return Provider(point.value)
+    dist = Distribution.at(point.folder)
+    return Provider(point.value, dist.name or "", dist.version or "")
 
 
 def load_from(
@@ -88,8 +119,6 @@ def load_from(
         found = point.load()
         return found() if made else found
     except (Exception, SystemExit) as error:  # a third-party package
-        from tui.model.plan import provider_of  # msgspec only for those who need it
-
         whence = provider_of(point).text()
         raise UsageError(f"the {kind} '{name}' ({whence}) cannot be loaded: {error!r}") from error
 
@@ -148,8 +177,6 @@ def foreign() -> list[str]:
 
 def provider(name: str) -> Provider:
     """Return the provider of an installed load generator."""
-    from tui.model.plan import provider_of
-
     return provider_of(installed()[name])
 
 

@@ -10,15 +10,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from tui.model.address import HostAddress
 from tui.model.operands import Clause
 from tui.model.problem import UsageError
-from tui.model.tool import installed_in, load_from
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+from tui.model.tool import EntryPoint, installed_in, load_from
 
 TIME_LIMIT_S = 60.0  # per source; waiting for a scheduler is not counted
 MOST_OUTPUT = 16 << 20  # bytes of a command's output

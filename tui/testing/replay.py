@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +64,7 @@ from tui.model.problem import BenchtuiError, UsageError
 from tui.model.record import RunRecord
 from tui.model.rundir import JOURNAL_FILE, PLAN_FILE, new_run_id
 from tui.model.search import Limit, Offer, Search
-from tui.model.tool import installed_in
+from tui.model.tool import EntryPoint, installed_in
 from tui.testing.streams import (
     ContractError,
     Mistake,
@@ -105,7 +104,7 @@ def standing_in(kind: type[Any]) -> Iterator[str]:
     if (before is not None and before.value.startswith("tui.")) or _is(before, kind):
         yield name
         return
-    point = _Given(name, f"{kind.__module__}:{kind.__qualname__}", tool.GROUP)
+    point = _Given(name, f"{kind.__module__}:{kind.__qualname__}")
     vars(point)["given"] = kind
     points[name] = point
     _forget()
