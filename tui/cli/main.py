@@ -48,7 +48,6 @@ def entry() -> None:
     Exits without a message if the reader of stdout has gone.
     """
     gc.set_threshold(COLLECTED_EVERY if is_long_lived(sys.argv[1:]) else SHORT_VERBS_EVERY)
-    without_pydantic_plugins()
     keep_private()
     open_closed_streams()
     guard()
@@ -56,6 +55,7 @@ def entry() -> None:
         # the shell asks what may follow: argcomplete answers and ends the process
         if "_ARGCOMPLETE" in os.environ:
             importlib.import_module("tui.cli.completion").complete(verb_module)
+        without_pydantic_plugins()
         try:
             code = main(sys.argv[1:])
         except SystemExit as end:  # argparse has printed its message
