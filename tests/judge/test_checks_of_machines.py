@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from tests.samples.evidence import direction, evidence, found, said
 from tests.samples.telemetry import looked
+from tui.judge.catalogue import BY_ID
 from tui.judge.check import RunEvidence, UnknownError
 from tui.judge.wording import message_of
 from tui.model.plan import FileSpec, Headline, HostTask, JobLoad, Plan
@@ -203,12 +204,40 @@ def test_a_host_with_another_command_in_several_steps_is_named_once() -> None:
     added = [{"step": 0, "words": f"fio --cpus_allowed=0 {ARGUMENTS}"}]
     at = machines(load_commands=(wrapped, added))
     tasks = [HostTask(host.name, 1, "", PLANNED) for host in at.hosts]
-    steps = [replace(at.plan.steps[0], index=index, tasks=tasks) for index in (0, 1)]
-    result = found("planned-command", replace(at, plan=replace(at.plan, steps=steps)))
+    result = found("planned-command", repeated(at, tasks))
     assert [(each.severity, each.scope["hosts"]) for each in result] == [
         ("error", "h1"),
         ("warning", "h2"),
     ]
+
+
+def repeated(at: RunEvidence, tasks: list[HostTask], count: int = 2) -> RunEvidence:
+    """Return the run with this many steps, which are alike."""
+    steps = [replace(at.plan.steps[0], index=index, tasks=tasks) for index in range(count)]
+    records = [at.steps[0].model_copy(update={"index": index}) for index in range(count)]
+    return replace(at, plan=replace(at.plan, steps=steps), steps=records)
+
+
+def test_a_row_counts_for_each_of_its_steps_and_steps_that_were_not_read_are_named() -> None:
+    command = {"step": 0, "words": f"fio {ARGUMENTS}", "later": "1-6 9"}
+    other = {"step": 7, "words": f"fio --zero_buffers {ARGUMENTS}", "later": "11-4000000"}
+    opened = {"step": 0, "path": "/mnt/f", "flags": 0o140002, "later": "1-9"}
+    wrong = {"step": 10, "path": "/mnt/f", "flags": 0o100002}
+    at = machines(
+        target_fstype="ext4", arch="x86_64", load_commands=([command, other], []),
+        open_files=([opened, wrong], []),
+    )  # fmt: skip
+    run = repeated(at, [HostTask(host.name, 1, "", PLANNED) for host in at.hosts], 13)
+    for check, kinds, missed in (
+        ("planned-command", ["error"], [8, 10]),
+        ("direct-io", ["error"], [11, 12]),
+    ):
+        jobs = [JobLoad("j", ("read",), direct=True)]
+        steps = [replace(step, jobs=jobs) for step in run.plan.steps]
+        of = replace(run, plan=replace(run.plan, steps=steps))
+        findings, unread = BY_ID[check].examine_all(of)
+        assert [each.severity for each in findings] == kinds
+        assert [step for step, _ in unread] == missed
 
 
 def test_a_load_that_trims_may_open_its_files_without_o_direct() -> None:

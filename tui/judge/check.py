@@ -40,6 +40,7 @@ __all__ = [
     "Severity",
     "StepEvidence",
     "UnknownError",
+    "Unread",
     "run_check",
     "step_check",
     "two_hosts",
@@ -64,6 +65,13 @@ class CheckResult(Struct, frozen=True):
     threshold: Scalar = None
     scope: dict[str, Scalar] = field(default_factory=dict)
     operands: Operands = field(default_factory=dict)
+
+
+class Unread(Struct, frozen=True):
+    """Steps that a check of a run has no data of, although it has of others."""
+
+    steps: Sequence[int]
+    why: UnknownError
 
 
 class RunEvidence(Struct, frozen=True):
@@ -137,7 +145,7 @@ class StepEvidence(Struct, frozen=True):
         ]
 
 
-OnRun = Callable[[RunEvidence], Iterable[CheckResult]]
+OnRun = Callable[[RunEvidence], Iterable[CheckResult | Unread]]
 # None: a place to interrupt a check of many hosts
 OnStep = Callable[[StepEvidence], Iterable[CheckResult | None]]
 
@@ -190,7 +198,10 @@ class Check(Struct, frozen=True):
         if self.of_run is not None:
             if self.of_files and all(map(on_objects, evidence.plan.steps)):
                 raise UnknownError(Moot.OBJECTS)
-            return [self._finding(found, {}) for found in self.of_run(evidence)], []
+            told = list(self.of_run(evidence))
+            gaps = [one for one in told if isinstance(one, Unread)]
+            missed = [(step, gap.why) for gap in gaps for step in gap.steps]
+            return [self._finding(one, {}) for one in told if isinstance(one, CheckResult)], missed
         seen: dict[tuple[object, ...], list[tuple[int, CheckResult]]] = {}
         unknown: list[tuple[int, UnknownError]] = []
         counted = [(step, record) for step, record in _pairs(evidence) if _counts(record)]
@@ -274,6 +285,19 @@ def of_job(at: StepEvidence, host: str, job: JobLoad) -> Mapping[str, DirectionR
 def on_objects(step: Step) -> bool:
     """Return whether a step uses only objects in a store."""
     return bool(step.jobs) and all(job.objects for job in step.jobs)
+
+
+def unread_steps(evidence: RunEvidence, read: Mapping[str, set[int]]) -> list[int]:
+    """Return the steps that any of their hosts was not read in, though it was in others.
+
+    `read`: the steps in which each host was read.
+    """
+    return [
+        record.index
+        for step, record in _pairs(evidence)
+        if _counts(record)
+        and any(read.get(task.host) and step.index not in read[task.host] for task in step.tasks)
+    ]
 
 
 def _counts(record: StepRecord) -> bool:

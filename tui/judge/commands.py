@@ -7,10 +7,19 @@ import re
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tui import workloads
-from tui.judge.check import CheckResult, RunEvidence, Severity, UnknownError, run_check
-from tui.model.host_tables import LoadCommand, rows
+from tui.judge.check import (
+    CheckResult,
+    RunEvidence,
+    Severity,
+    UnknownError,
+    Unread,
+    run_check,
+    unread_steps,
+)
+from tui.model.host_tables import LoadCommand, rows, steps_of
 from tui.model.operands import Operands
 
 if TYPE_CHECKING:
@@ -48,13 +57,23 @@ Rows = dict[str, list[LoadCommand]]
     ),
     source="/proc/PID/cmdline, environ, exe, maps and cwd of the load, 3 s into each step",
 )
-def planned_command(evidence: RunEvidence) -> Iterator[CheckResult]:
+def planned_command(evidence: RunEvidence) -> Iterator[CheckResult | Unread]:
     """A wrapper with other options, or another job file, measures a load that differs from the
     record, and can still print the planned options.
     """
-    ran = {host.name: rows(host.facts, LoadCommand) for host in evidence.hosts}
+    count = len(evidence.plan.steps)
+    ran = {
+        host.name: [
+            replace(row, step=step)
+            for row in rows(host.facts, LoadCommand)
+            for step in steps_of(row, count)
+        ]
+        for host in evidence.hosts
+    }
     if not any(ran.values()):
         raise UnknownError("command-lines")
+    read = {host: {row.step for row in found} for host, found in ran.items()}
+    yield Unread(unread_steps(evidence, read), UnknownError("command-lines"))
     yield from _other_job(ran)
     yield from _other_words(evidence, ran)
     yield from _touched(ran)

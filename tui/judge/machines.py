@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.judge.check import CheckResult, RunEvidence, Severity, UnknownError, run_check, two_hosts
+from tui.judge.check import (
+    CheckResult,
+    RunEvidence,
+    Severity,
+    UnknownError,
+    Unread,
+    run_check,
+    two_hosts,
+    unread_steps,
+)
 from tui.metrics import units
 from tui.metrics.facts import compare, one_boot
 from tui.model.criteria import default
-from tui.model.host_tables import BlockLayer, Mount, OpenFile, Running, rows
+from tui.model.host_tables import BlockLayer, Mount, OpenFile, Running, rows, steps_of
 from tui.model.hostfacts import CHANGED, boot_of, number_of
 from tui.model.operands import Clause, Operands, clause
 
@@ -141,7 +150,7 @@ def _printed_versions(evidence: RunEvidence) -> Iterator[Clause]:
     ),
     when="files",
 )
-def direct(evidence: RunEvidence) -> Iterator[CheckResult]:
+def direct(evidence: RunEvidence) -> Iterator[CheckResult | Unread]:
     """O_DIRECT is a request.
 
     A file system in memory accepts it and has no storage; others accept it and still cache."""
@@ -163,32 +172,41 @@ def direct(evidence: RunEvidence) -> Iterator[CheckResult]:
         yield from _on_kind(kinds, MAY_CACHE, "info", "may-cache")
 
 
-def _opened_otherwise(evidence: RunEvidence) -> Iterator[CheckResult]:
+def _opened_otherwise(evidence: RunEvidence) -> Iterator[CheckResult | Unread]:
     """Yield a step whose load has a file open only without O_DIRECT although its jobs ask for it,
     or only with it although none does: it is not the load that was planned.
     """
-    opened = {host.name: rows(host.facts, OpenFile) for host in evidence.hosts}
+    ways = {host.name: _ways(host, len(evidence.plan.steps)) for host in evidence.hosts}
+    asked: dict[int, bool] = {}
     for step in evidence.plan.steps:
-        asked = {job.direct for job in step.jobs if job.stores}
+        flags = {job.direct for job in step.jobs if job.stores}
         # fio opens what it trims without O_DIRECT (filesetup.c, generic_open_file)
-        trims = any("trim" in job.directions for job in step.jobs)
-        if len(asked) != 1 or trims:
-            continue
-        wanted = asked.pop()
+        if len(flags) == 1 and not any("trim" in job.directions for job in step.jobs):
+            asked[step.index] = flags.pop()
+    for index, wanted in asked.items():
         wrong: dict[str, str] = {}
-        for host in evidence.hosts:
-            ways: dict[str, set[bool | None]] = {}
-            for row in opened[host.name]:
-                if row.step == step.index:
-                    ways.setdefault(row.path, set()).add(row.is_direct(host.facts.get("arch")))
+        for host, of_host in ways.items():
             # a file may also be open for something else, such as its layout
-            if only := [path for path, found in ways.items() if found == {not wanted}]:
-                wrong[host.name] = only[0]
+            opened = of_host.get(index, {})
+            if only := [path for path, found in opened.items() if found == {not wanted}]:
+                wrong[host] = only[0]
         if wrong:
             has, operands = ("without", "direct=1") if wanted else ("with", "direct=0")
             code = "not-direct" if wanted else "direct"
             scope: dict[str, Scalar] = {"hosts": " ".join(wrong)}
             yield CheckResult("error", code, has, operands, scope, {"paths": list(wrong.items())})
+    unread = unread_steps(evidence, {host: set(of_host) for host, of_host in ways.items()})
+    yield Unread([index for index in unread if index in asked], UnknownError("open-files"))
+
+
+def _ways(host: HostRecord, count: int) -> dict[int, dict[str, set[bool | None]]]:
+    """Return, by step and path, whether the load had a file open with O_DIRECT or without."""
+    found: dict[int, dict[str, set[bool | None]]] = {}
+    for row in rows(host.facts, OpenFile):
+        for step in steps_of(row, count):
+            of_step = found.setdefault(step, {})
+            of_step.setdefault(row.path, set()).add(row.is_direct(host.facts.get("arch")))
+    return found
 
 
 def _buffered_loops(evidence: RunEvidence) -> dict[str, set[str]]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeVar
 
 import msgspec
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from tui.model.hostfacts import Fact
 
@@ -195,11 +197,14 @@ O_DIRECT = {
 
 
 class OpenFile(Struct, frozen=True, omit_defaults=True):
-    """A test file that a step's load had open. `flags`: those of open(2)."""
+    """A test file that a step's load had open. `flags`: those of open(2). `later`: other steps that
+    had it open alike, such as `1-9 12`.
+    """
 
     step: int
     path: str
     flags: int
+    later: str = ""
 
     def is_direct(self, arch: object) -> bool | None:
         """Return whether its I/O bypasses the page cache; None for an unknown architecture."""
@@ -217,7 +222,8 @@ class LoadCommand(Struct, frozen=True, omit_defaults=True):
     `other_job`: its job file was not the one that was sent. `preload`: preloaded libraries, joined
     by colons. `touched`: its job file was changed after it was sent. `replaced`: libraries that it
     maps in place of the system's, joined by colons. `program`: the file it runs, if that is not the
-    load generator that was checked before the run.
+    load generator that was checked before the run. `later`: other steps with the same process, such
+    as `1-9 12`.
     """
 
     step: int
@@ -227,6 +233,48 @@ class LoadCommand(Struct, frozen=True, omit_defaults=True):
     touched: bool = False
     replaced: str = ""
     program: str = ""
+    later: str = ""
+
+
+OfSteps = TypeVar("OfSteps", OpenFile, LoadCommand)
+SPAN = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
+
+
+def steps_of(row: OpenFile | LoadCommand, count: int) -> list[int]:
+    """Return the indices of the steps that a row is about, of a run with `count` steps."""
+    spans = ((int(first), int(last or first)) for first, last in SPAN.findall(row.later))
+    later = (range(first, min(last + 1, count)) for first, last in spans)
+    return sorted({row.step}.union(*later))
+
+
+def with_rows(
+    known: Sequence[OfSteps], found: Sequence[OfSteps], step: int, most: int
+) -> list[OfSteps]:
+    """Return a table with what was found in a step; a row that was known gets one more step.
+
+    New rows beyond `most` are dropped.
+    """
+    table = list(known)
+    places = {replace(row, step=0, later=""): place for place, row in enumerate(table)}
+    for row in found:
+        place = places.get(replace(row, step=0, later=""))
+        if place is not None:
+            table[place] = _seen_again(table[place], step)
+        elif len(table) < most:
+            table.append(row)
+    return table
+
+
+def _seen_again(row: OfSteps, step: int) -> OfSteps:
+    if step in steps_of(row, step + 1):
+        return row
+    spans = row.later.split()
+    first, _, last = spans[-1].partition("-") if spans else ("", "", "")
+    if first and int(last or first) == step - 1:
+        spans[-1] = f"{first}-{step}"
+    else:
+        spans.append(str(step))
+    return replace(row, later=" ".join(spans))
 
 
 class Running(Struct, frozen=True, omit_defaults=True):

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from tui import workloads
 from tui.engine.executors.executor import in_background
 from tui.model.event import HostFactsCollected
-from tui.model.host_tables import LoadCommand, OpenFile, rows
+from tui.model.host_tables import LoadCommand, OfSteps, OpenFile, rows, with_rows
 from tui.remote.transport import HostError
 
 if TYPE_CHECKING:
@@ -26,17 +26,18 @@ if TYPE_CHECKING:
 AFTER_S = 3.0  # of the load: files are open by then
 PATIENCE_S = 20.0
 REVERSED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))  # bits of each byte
-MOST_STEPS, MOST_FILES = 8, 16  # a sweep has many points over the same files
+# of a step, and kept of a run, whose steps mostly have the same
+MOST_ROWS, MOST_KEPT = 16, 128
 
 
 def recording_open_files(runs: Sequence[TaskRun]) -> AbstractAsyncContextManager[None]:
     """Record once which files loads have open, and their commands, in the background of the with
-    block. Only for the first MOST_STEPS steps.
+    block.
 
     Never fails, and does not wait for answers: hosts that have not answered at the end of the block
     stay unknown.
     """
-    return in_background(_record(run) for run in runs if run.step.index < MOST_STEPS)
+    return in_background(_record(run) for run in runs)
 
 
 async def _record(run: TaskRun) -> None:
@@ -79,11 +80,12 @@ async def _record(run: TaskRun) -> None:
         session.journal.append(HostFactsCollected(t=0.0, host=session.name, facts=facts))
 
 
-def _with(facts: Mapping[str, Fact], found: Collection[OpenFile | LoadCommand]) -> Fact:
+def _with(facts: Mapping[str, Fact], found: Collection[OfSteps]) -> Fact:
     """Return a table with the rows of earlier steps and those found now."""
-    new = list(found)[:MOST_FILES]
+    new = sorted(found, key=msgspec.structs.astuple)[:MOST_ROWS]
     before = rows(facts, type(new[0]))
-    return [msgspec.to_builtins(row) for row in (*before, *new)]
+    table = with_rows(before, new, new[0].step, MOST_KEPT)
+    return [msgspec.to_builtins(row) for row in table]
 
 
 def _command(run: TaskRun, process: LoadProcess, planned: str) -> LoadCommand:
