@@ -18,7 +18,7 @@ from tui.model.load_keys import load_keys
 from tui.model.plain import states_figure
 from tui.model.plan import Plan
 from tui.model.problem import UsageError
-from tui.workloads.terms import command_in, joined_values, split_values
+from tui.workloads.terms import command_in, joined_values, other_names, split_values
 
 FIO = workloads.get("fio")
 VALUES = st.text(
@@ -227,7 +227,7 @@ def test_mdtest_takes_terms_too() -> None:
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        (["rank=4"], "'ranks'"),
+        (["rnks=4"], "'ranks'"),
         (["ranks=0"], "ranks=0"),
         (["options=-d /x"], "-d"),
         ([], "directory="),
@@ -290,3 +290,28 @@ def test_the_title_of_a_saved_profile_states_no_value_of_a_parameter(
 def test_the_order_of_terms_and_named_defaults_do_not_change_the_load(words: list[str]) -> None:
     few = job("rw=randread", "directory=/mnt/a")
     assert load_keys(job(*words).text) == load_keys(few.text)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("ramp=0", "ramp_time=0"),
+        ("jobs=2", "numjobs=2"),
+        ("qd=4,8", "iodepth=4,8"),
+        ("queue_depth=4", "iodepth=4"),
+        ("time=10s", "runtime=10s"),
+    ],
+)
+def test_a_key_may_be_what_the_form_or_people_call_it(typed: str, meant: str) -> None:
+    fio = workloads.get("fio")
+    assert parse_terms(fio, [typed]) == parse_terms(fio, [meant])
+    with pytest.raises(UsageError, match="given twice"):
+        parse_terms(fio, [typed, meant])
+
+
+@pytest.mark.parametrize("tool", ["fio", "mdtest", "ior"])
+def test_a_name_of_an_option_is_never_taken_for_another_key(tool: str) -> None:
+    terms = workloads.get(tool).from_terms()
+    called = other_names(terms.job_terms(), terms.term_names())
+    assert not called.keys() & set(terms.term_names())
+    assert set(called.values()) <= {term.name for term in terms.job_terms()}

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -68,6 +68,29 @@ class TermJob(Struct, frozen=True):
     body: Mapping[str, Any]
     more: Mapping[str, Any]
     fixed: Mapping[str, str] = {}
+
+
+TARGETS = frozenset({"directory", "filename"})
+"""Keys of where the load goes: no default suits all storage, so they are asked for first."""
+
+
+def asked_first(names: Iterable[str]) -> list[str]:
+    """Return the keys in the order in which they are asked for."""
+    return sorted(names, key=lambda name: name not in TARGETS)
+
+
+def other_names(terms: Sequence[JobTerm], known: Collection[str]) -> Mapping[str, str]:
+    """Return the keys by what else people call them (``ramp=``, ``jobs=``, ``queue_depth=``).
+
+    `known`: names of keys, which mean themselves. A name of several keys is left out.
+    """
+    found: dict[str, set[str]] = {}
+    for term in terms:
+        for words in (term.label, *term.words):
+            name = words.lower().replace(" ", "_")
+            if name.isidentifier() and name not in known:
+                found.setdefault(name, set()).add(term.name)
+    return {name: next(iter(of)) for name, of in found.items() if len(of) == 1}
 
 
 def command_in(text: str | None) -> list[str]:

@@ -21,6 +21,7 @@ from tui.app.widgets.lines import entitle, show_text
 from tui.model.hostspec import LOCAL
 from tui.model.problem import BenchtuiError, UsageError
 from tui.text.line import LABEL, WARN, Line, labelled
+from tui.workloads.terms import TARGETS, asked_first
 
 if TYPE_CHECKING:
     from tui.engine.inputs.job_words import JobInWords
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from tui.workloads.base import Workload
 
 FIRST_PLACE = "/var/tmp"  # only for this machine: the storage path of other hosts is unknown
-TARGETS = {"directory", "filename"}
 ANYWHERE = {"directory": ("/",)}  # for terms that are checked without a target
 NO_TARGET = "needs a directory on the storage, or a file or device"
 NO_DIRECTORY = "needs a directory on the storage"
@@ -168,7 +168,8 @@ class JobScreen(PlanScreen):
         place = {"directory": FIRST_PLACE} if here else {}
         place = {} if self.terms.get("filename") else place
         terms = self.workload.from_terms().job_terms()
-        terms = sorted(terms, key=lambda term: term.name not in TARGETS)  # what is required first
+        by_name = {term.name: term for term in terms}
+        terms = [by_name[name] for name in asked_first(by_name)]
         defaults = {term.name: place.get(term.name, term.default) for term in terms}
         self.terms, self.defaults = {**defaults, **self.terms}, defaults
         self.filled = (self.terms, self.repeat) if by_search else self.filled

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tui.engine.inputs.job_words import job_in, read_words, size_words, words_in
 from tui.model.problem import Problem, UsageError, did_you_mean
-from tui.workloads.terms import JOB_LINE, joined_values, split_values
+from tui.workloads.terms import JOB_LINE, asked_first, joined_values, other_names, split_values
 
 if TYPE_CHECKING:
     from tui.engine.inputs.profiles import Catalogue, LoadedProfile
@@ -34,7 +34,10 @@ def parse_terms(workload: Workload, words: Iterable[str]) -> dict[str, tuple[str
     found: dict[str, tuple[str, ...]] = {}
     words = list(words)
     plain = [word for word in words if not _is_pair(word)]
-    for name, text in [*_in_words(workload, plain), *_pairs(filter(_is_pair, words))]:
+    terms = workload.from_terms()
+    called = other_names(terms.job_terms(), terms.term_names())
+    for given, text in [*_in_words(workload, plain), *_pairs(filter(_is_pair, words))]:
+        name = called.get(given.lower(), given)
         if name in found:
             raise UsageError(
                 f"{workload.name}: {name}= is given twice; separate values with commas: {name}=A,B"
@@ -130,7 +133,7 @@ def made_profile(
         "profile": tag or f"{workload.name}/{slug}",
         "title": _lasting_title(workload.name, job) if tag else job.title,
         "tool": workload.name,
-        "params": {name: _param(param) for name, param in job.params.items()},
+        "params": {name: _param(job.params[name]) for name in asked_first(job.params)},
         **_sweep(job),
         **({"repeat": repeat} if repeat > 1 else {}),
         workload.name: job.body,
