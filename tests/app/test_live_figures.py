@@ -38,7 +38,7 @@ async def test_of_a_mixed_load_the_sum_of_rates_and_each_p99_are_shown(tmp_path:
             view = app.live.feed.state.cluster[name]
             assert tail.title.startswith(name)
             assert f"{tail.number} {tail.unit}" == latency(view.interval_percentiles["99"])
-            assert tail.aside == f"so far {latency(view.so_far_percentiles['99'])}"
+            assert tail.aside == f"(so far {latency(view.so_far_percentiles['99'])})"
 
 
 async def test_before_the_load_the_layout_is_reported(tmp_path: Path) -> None:

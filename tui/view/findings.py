@@ -66,8 +66,7 @@ def check_lines(findings: Sequence[Finding], width: int, when: str = "") -> list
     check = BY_ID.get(findings[0].id)
     lines: list[Line] = []
     for each in findings:
-        label: list[Run] = [("  ", TEXT)] if lines else [(f"{mark} ", role)]
-        lines += labelled(label, [(message_of(each), BRIGHT)], width)
+        lines += labelled([(f"{mark} ", role)], [(message_of(each), BRIGHT)], width)
     facts = [("when", when, LABEL)]
     if check is not None:
         facts += [("do", check.advice, TEXT), ("why", " ".join(check.means.split()), LABEL)]

@@ -139,7 +139,7 @@ def health(
         covered.add(limit.finding.id)
         if limit is problem.finding and not limit.role:
             first, bottleneck = [("! ", WARN), *bottleneck.whole], NO_TEXT
-    others = [*_quiet(state, problem), *other_names(found, covered)]
+    others = [*other_names(found, covered), *_quiet(state, problem)]
     counts = counts_of(found, all_named=not others)
     rest = _after(steady.whole, bottleneck.whole)
     spare = width - 2 - width_of_runs([*first, *counts])

@@ -43,7 +43,7 @@ ROLES = {STALLED: BAD, FAR: WARN, BEHIND: f"{WARN}*55", ALIKE: "read*35"}
 PLAIN = {STALLED: "#", FAR: "+", BEHIND: "-", ALIKE: "."}
 SHADES = {STALLED: "█", FAR: "▓", BEHIND: "▒", ALIKE: "░"}
 OF_MEDIAN = {
-    STALLED: f"<{share(STALL)}",
+    STALLED: f"<{share(STALL)} or no data",
     FAR: f"<{share(HALF)}",
     BEHIND: f"<{share(LAG)}",
     ALIKE: f"≥{share(LAG)}",

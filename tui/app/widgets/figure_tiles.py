@@ -88,7 +88,7 @@ def _rate(subject: Subject, metric: Metric, axis: TimeAxis) -> tuple[str, str, s
     if at is not None:
         return *parts(_at(total, metric.name, at)), ""
     if total.intervals():
-        return *parts(total.now(metric.name)), f"avg {metric.text(average)}"
+        return *parts(total.now(metric.name)), f"(avg {metric.text(average)})"
     made = [
         average_of(subject, metric, name, subject.dirs[name].series(metric.name))
         for name in _summed(subject)
@@ -112,7 +112,7 @@ def _tail(waits: Subject, name: str, axis: TimeAxis, heat: HeatBins | None) -> F
         word, so_far = "mean", view.so_far_mean_ns
         now = view.now("latency") if at is None else _at(view, "latency", at)
     several = len(waits.waits) > 1
-    shown, aside = (now, f"so far {latency(so_far)}") if live else (so_far, "all I/Os")
+    shown, aside = (now, f"(so far {latency(so_far)})") if live else (so_far, "all I/Os")
     number, unit = latency_parts(now if at is not None else shown)
     called = f"{waits.called(name)} {word}" if several else word
     return FigureTile(
