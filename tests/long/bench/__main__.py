@@ -20,6 +20,7 @@ BENCHES = (
     "fio_server",
     "installs",
     "verbs",
+    "judging",
     "large_run",
     "long_list",
     "same_pairs",
