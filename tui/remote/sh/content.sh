@@ -29,7 +29,7 @@ bt_sampled() { dd if="$1" bs=4096 skip="$2" count="${4:-1}" ${3:+"$3"} 2>/dev/nu
 
 bt_pieces() { # KEY: `KEY=PIECES DIFFERENT` of the 16 bytes long pieces of the input that are not zeros
   # shellcheck disable=SC2016  # awk's dollars
-  od -An -v -t x1 2>/dev/null | ${BENCHTUI_AWK:-awk} -v key="$1" '
+  od -An -v -t x8 2>/dev/null | ${BENCHTUI_AWK:-awk} -v key="$1" '
     /[1-9a-f]/ { pieces++; if (!($0 in seen)) { seen[$0]; different++ } }
     END { print key "=" pieces + 0, different + 0 }'
 }
