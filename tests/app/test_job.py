@@ -299,3 +299,16 @@ async def test_a_plan_that_takes_long_is_built_beside_the_typing(home: Path) -> 
         await change(user, "size", "12")  # less than a block
         await user.sees("less than one block")
         assert screen.plan is None
+
+
+async def test_a_saved_job_has_the_labels_of_its_form_on_review(home: Path) -> None:
+    async with opened(local(home)) as user:
+        screen = await form(user)
+        labels = {each.spec.name: each.label for each in screen.form.fields}
+        await save(user, "my/reads")
+        await user.press("escape", "3")
+        await user.sees(lambda: user.scope == "review" and user.app.screen.plan is not None)  # type: ignore[attr-defined]
+        fields = {each.spec.name: each.label for each in user.app.screen.form.fields}  # type: ignore[attr-defined]
+        assert {name: fields[name] for name in ("bs", "numjobs", "iodepth")} == {
+            name: labels[name] for name in ("bs", "numjobs", "iodepth")
+        }

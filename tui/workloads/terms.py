@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 JOB_LINE = "# A job without a profile: "
 """First line of such a profile; the command line that runs the job follows."""
+MADE_FROM = "# Made from: "
+"""First line of a job saved as a profile; the command line follows."""
 COMMA = re.compile(r"(?<!\\),")  # "\," is a comma within a value
 GivenTerms = Mapping[str, Sequence[str]]
 """Values by key, as typed; several values of a key make a sweep."""
@@ -68,6 +70,11 @@ class TermJob(Struct, frozen=True):
     body: Mapping[str, Any]
     more: Mapping[str, Any]
     fixed: Mapping[str, str] = {}
+
+
+def was_made(text: str) -> bool:
+    """Return whether a profile was made from terms, saved or not."""
+    return any(line.startswith((JOB_LINE, MADE_FROM)) for line in text.split("\n", 2)[:2])
 
 
 TARGETS = frozenset({"directory", "filename"})

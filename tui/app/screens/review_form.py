@@ -277,9 +277,9 @@ def attest_specs(asked: Mapping[str, str], selection: Selection) -> list[FieldSp
 def job_labels(loaded: LoadedProfile) -> dict[str, str]:
     """Return the labels of the job form, by parameter; empty for profiles not made by it."""
     from tui import workloads
-    from tui.workloads.terms import command_in
+    from tui.workloads.terms import was_made
 
-    if not command_in(loaded.text):
+    if not was_made(loaded.text):
         return {}
     terms = workloads.get(loaded.profile.tool).from_terms().job_terms()
     return {term.name: term.label for term in terms if term.label}
@@ -518,7 +518,7 @@ def hint(param: Param, name: str = "") -> str:
     allowed = ", ".join(str(choice) for choice in param.choices or ())
     text = "; ".join(part for part in (param.help or "", allowed and f"one of {allowed}") if part)
     kind = "" if param.choices or param.kind in text.lower().split() else param.kind
-    more = ", ".join(filter(None, (name, kind)))
+    more = ", ".join(dict.fromkeys(filter(None, (name, kind))))
     return f"{text} ({more})".lstrip() if more else text
 
 

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from tui.engine.inputs.job_words import job_in, read_words, size_words, words_in
 from tui.model.problem import Problem, UsageError, did_you_mean
-from tui.workloads.terms import JOB_LINE, asked_first, joined_values, other_names, split_values
+from tui.workloads.terms import (
+    JOB_LINE,
+    MADE_FROM,
+    asked_first,
+    joined_values,
+    other_names,
+    split_values,
+)
 
 if TYPE_CHECKING:
     from tui.engine.inputs.profiles import Catalogue, LoadedProfile
@@ -139,7 +146,7 @@ def made_profile(
         workload.name: job.body,
         **job.more,
     }
-    head = f"{'# Made from: ' if tag else JOB_LINE}{command_of(workload.name, given)}"
+    head = f"{MADE_FROM if tag else JOB_LINE}{command_of(workload.name, given)}"
     return f"{head}\n{yaml_of(profile)}"
 
 
