@@ -248,7 +248,7 @@ async def test_a_check_looks_at_the_directory_of_the_chosen_profile(home: Path) 
     )
     async with opened(chosen) as user:
         await user.press("c")
-        await user.sees("directory /no/such/dir does not exist")
+        await user.sees("/no/such/dir does not exist")
 
 
 async def test_an_unknown_host_key_is_pinned_only_after_its_fingerprint_was_agreed_to(

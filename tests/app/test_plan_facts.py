@@ -112,7 +112,7 @@ def test_what_review_warns_of_is_printed_too(kind: str) -> None:
 
 def test_it_is_said_how_many_runs_compare_needs() -> None:
     assert "1  (compare needs 4)" in review_text(plan())
-    assert "4  (compare needs 5)" in review_text(plan(repeat=4, **SWEEP)), "two headlines"
+    assert "4  (comparing 2 points needs 5)" in review_text(plan(repeat=4, **SWEEP)), "two headlines"
 
 
 @pytest.mark.parametrize("points", [1, 2, 5, 6])

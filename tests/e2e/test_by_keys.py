@@ -135,7 +135,7 @@ def test_run_continues_when_the_app_is_killed_and_is_shown_again(
 def test_what_hosts_lack_is_shown_in_the_app(lab: SshdLab, tmp_path: Path) -> None:
     with app(lab, tmp_path, "80x24") as terminal:
         launch(terminal, Path("/no-such-place"), "6s")
-        terminal.wait_for("directory /no-such-place does not exist")
+        terminal.wait_for("/no-such-place does not exist")
         terminal.wait_for("FAILED")
 
 

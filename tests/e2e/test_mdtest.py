@@ -363,7 +363,7 @@ def test_a_missing_mdtest_and_a_missing_directory_are_reported_in_the_same_try(
     assert record["exit_code"] == 3
     for host in record["hosts"]:
         missing, where = [run_text(each["message"]) for each in host["problems"]]
-        assert missing == f"directory {target} does not exist"
+        assert missing == f"{target} does not exist"
         assert where.startswith(f"{program} not found by ") and "--set program=PATH" in where
 
 

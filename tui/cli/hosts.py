@@ -285,7 +285,7 @@ def facts_of(checks: Sequence[HostCheck], everything: bool) -> Iterator[str]:
 def check_table(checks: list[HostCheck], directory: str | None) -> str:
     """Return the checks as a table, with a host's problem at the end of its row."""
     rows = [
-        ("host", "state", "tools", "cores", "kernel", f"free at {directory or '/tmp'}", "MPI", "")
+        ("host", "state", "tools", "CPUs", "kernel", f"free at {directory or '/tmp'}", "MPI", "")
     ]
     rows += [check_row(check) for check in checks]
     widths = [max(len(row[column]) for row in rows) for column in range(7)]

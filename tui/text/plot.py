@@ -28,6 +28,7 @@ from tui.text.line import (
 )
 
 LEAST_WIDTH, LEAST_HEIGHT = 30, 8
+LOWEST = 6  # of a chart that shares its page
 ROLES = ("read", "write", "other", "latency")  # of curves, in order
 # of the sides of a comparison: far apart in every theme, and neither means a warning
 SIDES = (BRIGHT, "latency")
@@ -165,7 +166,7 @@ def plot_rows(height: int) -> int:
 
     The others are the title and the axis.
     """
-    return max(height, LEAST_HEIGHT) - 3
+    return max(height, LOWEST) - 3
 
 
 class Plot(Struct, frozen=True):

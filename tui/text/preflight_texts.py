@@ -158,7 +158,7 @@ PREFLIGHT: dict[str, Text] = {
     ),
     "file-system": "{path} ({fstype} on {source})",
     "shared-file-system": "{path} ({fstype} from {source})",
-    "directory-missing": "directory {path} does not exist",
+    "directory-missing": "{path} does not exist",
     "not-a-directory": "{path} is not a directory",
     "directory-not-writable": "directory {path} is not writable by {user}",
     "target-missing": "{path} does not exist",

@@ -1,4 +1,4 @@
-"""Sparklines in braille, eighth blocks or ASCII."""
+"""Sparklines in braille, eighth blocks or ASCII; lines in braille."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ _RIGHT = (0x00, 0x80, 0xA0, 0xB0, 0xB8)
 _BRAILLE = [[chr(0x2800 + left + right) for right in _RIGHT] for left in _LEFT]
 _BLOCK = " ▁▂▃▄▅▆▇█"
 _ASCII = " .:+#"
+_DOTS = ((0x40, 0x04, 0x02, 0x01), (0x80, 0x20, 0x10, 0x08))  # of a braille column, from the bottom
 
 
 def spark(
@@ -46,6 +47,29 @@ def area(
     columns = _fit(values, width * per_cell)
     levels = _levels(columns, steps * height, low, high)
     return [_row(levels, floor * steps, steps, symbols) for floor in range(height - 1, -1, -1)]
+
+
+def trace(
+    values: Sequence[float | None], width: int, height: int, low: float, high: float
+) -> list[str]:
+    """Return values as a line in braille: `height` rows of `width` characters, top row first.
+
+    For an axis that does not start at 0, where an area would show wrong shares.
+    """
+    if width <= 0 or height <= 0:
+        return [""] * max(height, 0)
+    levels = _levels(_fit(values, 2 * width), 4 * height, low, high)
+    dots = [[0x2800] * width for _ in range(height)]
+    for at, level in enumerate(levels):
+        if not level:
+            continue
+        before = (levels[at - 1] if at else 0) or level
+        # a jump is joined without the level that it starts from
+        joined = range(min(before + 1, level), max(before - 1, level) + 1)
+        for each in joined:
+            floor, step = divmod(each - 1, 4)
+            dots[height - 1 - floor][at // 2] |= _DOTS[at % 2][step]
+    return ["".join(map(chr, row)) for row in dots]
 
 
 def _fit(values: Sequence[float | None], columns: int) -> list[float | None]:

@@ -156,27 +156,36 @@ def answer_lines(
     text = sentence(found, advice=advice, brief=within or width < ROOMY_FROM)
     role = ROLES.get(found.word, BRIGHT)
     head, unknown, rest = text.partition(f": {NOISE}")
-    parts = [head, f"{NOISE}{rest}"] if unknown and len(text) > width else [text]
+    parts = [f"{head}:", f"{NOISE}{rest}"] if unknown and len(text) > width else [text]
     said = [line for part in parts for line in indented([(part, role)], width, 0)]
     return [*said, *_sides(found, width, titles or {})]
 
 
 def _sides(found: Comparison, width: int, titles: Mapping[str, str]) -> Iterator[Line]:
-    for name, role, records in zip("AB", SIDES, (found.a, found.b), strict=False):
-        for record in records:
-            title = titles.get(record.run_id, "")
-            runs = side_runs(record, title, brief=width < ROOMY_FROM)
-            yield from labelled([(f"{name}  ", role)], runs, width)
+    sides = [
+        ([(f"{name}  ", role)], record, titles.get(record.run_id, ""))
+        for name, role, records in zip("AB", SIDES, (found.a, found.b), strict=False)
+        for record in records
+    ]
+    brief = width < ROOMY_FROM
+    names_profile = not brief or all(
+        width_of_runs([*label, *side_runs(record, title, brief=True)]) <= width
+        for label, record, title in sides
+    )
+    for label, record, title in sides:
+        runs = side_runs(record, title, brief=brief, names_profile=names_profile)
+        yield from labelled(label, runs, width)
 
 
-def side_runs(record: RunRecord, title: str = "", *, brief: bool = False) -> list[Run]:
+def side_runs(
+    record: RunRecord, title: str = "", *, brief: bool = False, names_profile: bool = True
+) -> list[Run]:
     """Return the text of one run: start, title, profile, hosts, state, verdict, id.
 
-    `brief`: without profile, and without the id if the start is known; what differs between runs
-    is listed below them.
+    `brief`: without the id if the start is known; what differs between runs is listed below them.
     """
     hosts = units.plural(len(record.hosts), "host")
-    profile = [] if brief else [record.profile.tag]
+    profile = [record.profile.tag] if names_profile else []
     state = [] if record.state == "complete" and record.verdict else [record.state]
     said = [*profile, hosts, *state]
     begun = when(record)

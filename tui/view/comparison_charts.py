@@ -12,7 +12,7 @@ from tui.metrics import figures, units
 from tui.metrics.histogram import Histogram, label
 from tui.metrics.registry import MIXED, in_order
 from tui.text.line import BRIGHT, LABEL, TEXT, Line, Run, beside, indented
-from tui.text.plot import SIDES
+from tui.text.plot import LOWEST, SIDES, plot_rows
 from tui.text.table import Column, text_table
 from tui.view.charts import (
     NamedHistogram,
@@ -25,7 +25,6 @@ from tui.view.comparison_sentence import NOISE
 from tui.view.search_chart import overlay_chart, scaling_overlay
 
 HEIGHT, LEAST_HEIGHT = 18, 9
-LEAST_STACKED = 8  # of one of two charts, one above the other
 NOTABLE = 0.02  # a smaller change of a latency is not told
 NAMES = ("A", "B")
 TABLE = (50.0, 90.0, 99.0, 99.9, 99.99)  # percentiles in the table
@@ -146,7 +145,7 @@ def latency_page(
             [(latency_sentence(each, found.word, unknown=is_noise_unknown(found)), role)], width, 0
         )
         table = figure_table(each, names, width, sure=found.word in SURE)
-        if width < LEAST_PAIR_WIDTH and height < len([*said, *table]) + 2 * LEAST_STACKED:
+        if width < LEAST_PAIR_WIDTH and height < len([*said, *table]) + 2 * LOWEST:
             table.pop()  # the changes, which sentence and chart have too
         lines += [*([Line()] if lines else []), *said, *table]
         room = height - len([*said, *table])
@@ -159,8 +158,11 @@ def latency_page(
             lines += [Line(), *side_by_side([curves, change] if more else [curves], width)]
             lines += [Line(), *shares]
             continue
-        for chart in brief_charts(each, width, max(room // 2, LEAST_STACKED), coloured=coloured):
-            lines += chart
+        rows = max(room // 2, LOWEST)
+        rows -= plot_rows(rows) % 2 == 0  # 0 is the middle row
+        chart = change_by_percentile(each.what, *each.sides, (width, rows), coloured=coloured)
+        left = max(room - len(chart), LOWEST)
+        lines += [*chart, *histograms(each.what, each.sides, width, left, coloured=coloured)]
     return lines
 
 

@@ -489,7 +489,8 @@ def compare_texts(plan: Plan) -> tuple[str, ...]:
     points, planned = _points(plan)
     if plan.search is not None or plan.proves is not None or not points:
         return ()
-    return str(planned), f"  (compare needs {repetitions_needed(points)})"
+    what = "compare" if points == 1 else f"comparing {points} points"
+    return str(planned), f"  ({what} needs {repetitions_needed(points)})"
 
 
 def nothing_written(plan: Plan) -> str:

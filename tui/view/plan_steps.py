@@ -56,7 +56,9 @@ class PlanPart(Struct, frozen=True):
             MarkTable((first, second), tuple(down), tuple(across), frozenset(measured)),
             MarkTable((second, first), tuple(across), tuple(down), frozenset(turned)),
         ]
-        fitting = [each for each in tables if each.width <= width]
+        fitting = [
+            each for table in tables for each in (table.joined(width), table) if each.width <= width
+        ]
         return min(fitting, key=lambda each: len(each.down), default=None)
 
     @property
@@ -81,6 +83,22 @@ class MarkTable(Struct, frozen=True):
     down: tuple[str, ...]
     across: tuple[str, ...]
     measured: frozenset[tuple[str, ...]]
+
+    def joined(self, width: int) -> MarkTable:
+        """Return the table with a single row for neighbours that are alike, as far as their labels
+        fit into `width` cells: ``4k,8k,16k``.
+        """
+        room = width - (self.width - self.lead)
+        rows: list[tuple[str, list[str]]] = []
+        for label in self.down:
+            marked = [value for value in self.across if (label, value) in self.measured]
+            longer = f"{rows[-1][0]},{label}" if rows else ""
+            if rows and marked == rows[-1][1] and len(longer) <= room:
+                rows[-1] = longer, marked
+            else:
+                rows.append((label, marked))
+        measured = frozenset((label, value) for label, marked in rows for value in marked)
+        return MarkTable(self.axes, tuple(label for label, _ in rows), self.across, measured)
 
     @property
     def lead(self) -> int:

@@ -162,7 +162,7 @@ def keep(home: Path, day: int, tag: str, hosts: int, pace: float, state: str) ->
     if state != "failed":
         maker.measure(60 if not broken else 40, silent=broken)
     reason = {
-        "failed": "weka-01: directory /mnt/mapr does not exist",
+        "failed": "weka-01: /mnt/mapr does not exist",
         "partial": "1 problem on hosts",
     }.get(state, "")
     maker.finish(state, reason, broken=maker.hosts if state == "failed" else broken)  # type: ignore[arg-type]

@@ -53,7 +53,7 @@ def fact_columns(host_list: HostList) -> tuple[Column[KnownHost], ...]:
     return (
         Column(name, cell(lambda f: _shown(f, version, symbols).removeprefix(f"{name}-"), version),
             6, **by(version)),
-        Column("cores", fact("cpus"), 6, right=True, gap=1, drop=1, **by("cpus", falling=True)),
+        Column("CPUs", fact("cpus"), 6, right=True, gap=1, drop=1, **by("cpus", falling=True)),
         Column("kernel", cell(lambda f: _shown(f, "kernel", symbols).removeprefix("Linux "),
             "kernel"), 16, drop=4, **by("kernel")),
         Column("memory", fact("mem_bytes"), 8, right=True, drop=3,

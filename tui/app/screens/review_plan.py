@@ -153,7 +153,8 @@ def steps(plan: Plan, width: int) -> Iterator[Line]:
         time = (f"  {time_text(step.expected_s)}", TEXT)
         fits = width_of_runs([own, details, time]) <= width - 4
         line = [own, details, time] if fits else [own, time, (f"\n{about}", LABEL)]
-        yield from labelled([(f"{step.index + 1:>3}", LABEL)], line, width, 4)
+        number = f"{step.index + 1:>3}" if len(plan.steps) > 1 else ""
+        yield from labelled([(number, LABEL)], line, width, 4 if number else 2)
 
 
 def matrix(plan: Plan, width: int) -> Iterator[Line]:

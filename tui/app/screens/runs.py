@@ -121,7 +121,7 @@ class RunsScreen(FilteredScreen):
         picklist.border_title = "Runs"
         with Vertical(id="runs-body"):
             yield picklist
-            yield RunPreview(draws_colors=self.shell.draws_colors, symbols=self.shell.symbols.name)
+            yield RunPreview(draws_colors=self.shell.draws_colors)
         yield Static("reading the runs", id="runs-empty", markup=False)
         yield FilterInput(
             "words, tag:NAME profile:TAG verdict:valid since:7d", "runs-filter", FILTER_HINT

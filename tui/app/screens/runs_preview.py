@@ -44,7 +44,7 @@ from tui.text.line import (
 )
 from tui.text.names import ranges_of
 from tui.text.search import caveat_text
-from tui.text.sparkline import Symbols, area
+from tui.text.sparkline import trace
 from tui.text.table import Column, text_table
 
 if TYPE_CHECKING:
@@ -72,13 +72,14 @@ class Measured(Struct, frozen=True):
     page: Page | None
 
 
-def rate_lines(run: RunSummary, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """Return the throughput over time in at most `height` lines, from its minimum.
+def rate_lines(run: RunSummary, width: int, height: int) -> list[Line]:
+    """Return the throughput over time as a line in at most `height` lines, from its minimum.
 
     Empty without samples, or if all are equal.
     """
     values = [value for value in run.iops_over_time if value is not None]
-    rows = min(height - 2, MOST_ROWS)  # an empty line above, the axis below
+    gap = [Line()] if height > LEAST_ROWS + 1 else []
+    rows = min(height - len(gap) - 1, MOST_ROWS)  # the axis is below
     if not values or rows < LEAST_ROWS or min(values) == max(values):
         return []
     low, high = min(values), max(values)
@@ -88,12 +89,12 @@ def rate_lines(run: RunSummary, width: int, height: int, symbols: Symbols) -> li
     points = [
         run.iops_over_time[at * len(run.iops_over_time) // (2 * cells)] for at in range(2 * cells)
     ]
-    drawn = area(points, cells, rows, symbols, low, high)
+    drawn = trace(points, cells, rows, low, high)
     labels = [top, *[" " * len(top)] * (rows - 2), bottom.rjust(len(top))]
     name = "IOPS".ljust(LABEL_CELLS)
     note = f"axis starts at {units.iops(low)}".center(cells - len(START) - len(END))
     return [
-        Line(),
+        *gap,
         *(
             Line.of((name if not row else " " * LABEL_CELLS, LABEL), (label, LABEL), (text, "read"))
             for row, (label, text) in enumerate(zip(labels, drawn, strict=True))
@@ -108,10 +109,10 @@ class RunPreview(TextPane):
     Hidden on small terminals, unless it has the focus; then it shows the run in full.
     """
 
-    def __init__(self, *, draws_colors: bool, symbols: Symbols) -> None:
+    def __init__(self, *, draws_colors: bool) -> None:
         super().__init__(id="runs-preview")
         self.more, self.fills = "Tab scrolls", True
-        self.draws_colors, self.symbols = draws_colors, symbols
+        self.draws_colors = draws_colors
         self.terminal = Size(0, 0)
         self.shown: tuple[RunSummary, Path] | None = None
         self.history = EarlierRuns()
@@ -181,7 +182,7 @@ class RunPreview(TextPane):
         every = facts(width, every=True)
         lines = every if len(every) <= height else facts(width)
         if not roomy:
-            return [*lines, *rate_lines(run, width, height - len(lines), self.symbols)]
+            return [*lines, *rate_lines(run, width, height - len(lines))]
         if read is None or read.page is None or read.run_dir != run_dir:
             return lines
         from tui.app.screens.runs_result import course_lines, measured_lines, row_lines
