@@ -429,7 +429,7 @@ async def test_hosts_are_found_by_range_and_role_and_sorted_by_any_column(home: 
         assert shown() == ["st"]
         await user.press("escape", "s")
         assert rows()[:3] == ["h1", "h2", "h3"] and rows()[9] == "h10"
-        assert "cores" not in [column.title for column in screen.picklist.columns], (
+        assert "CPUs" not in [column.title for column in screen.picklist.columns], (
             "nothing was read of any host"
         )
         user.app.selection.checks.update(checks)
@@ -437,7 +437,7 @@ async def test_hosts_are_found_by_range_and_role_and_sorted_by_any_column(home: 
         columns = {column.title: column for column in screen.picklist.columns}
         screen.picklist.sort_by(columns["reach"])
         assert rows()[:2] == ["h2", "h3"]
-        screen.picklist.sort_by(columns["cores"])
+        screen.picklist.sort_by(columns["CPUs"])
         assert rows()[0] == "h3"
 
 

@@ -160,7 +160,8 @@ def latency_page(
             continue
         rows = max(room // 2, LOWEST)
         rows -= plot_rows(rows) % 2 == 0  # 0 is the middle row
-        chart = change_by_percentile(each.what, *each.sides, (width, rows), coloured=coloured)
+        a, b = each.sides
+        chart = change_by_percentile(each.what, a, b, (width, rows), coloured=coloured)
         left = max(room - len(chart), LOWEST)
         lines += [*chart, *histograms(each.what, each.sides, width, left, coloured=coloured)]
     return lines

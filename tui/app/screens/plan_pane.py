@@ -33,6 +33,7 @@ from tui.text.line import (
     heading,
     indented,
     labelled,
+    whole_heads,
 )
 from tui.view.plan_layout import LayoutAhead, layout_bytes, with_rate
 
@@ -224,6 +225,7 @@ class PlanPane(TextPane):
         if self.shows_jobs:
             return [part for line in review_plan.job_files(plan) for part in folded(line, width)]
         facts = {each.host: each.facts for each in self.answers} or self.facts
+        room = self.scrollable_content_region.height
         lines = [
             *(
                 ahead_lines(self.answers, self.preflight.age_s, self.symbols, width)
@@ -233,8 +235,8 @@ class PlanPane(TextPane):
             *difference_lines(facts, width),
             *review_plan.plan_lines(plan, width, self.ahead_of(plan)),
         ]
-        jobs = review_plan.job_files(plan, self.scrollable_content_region.height - len(lines) - 1)
-        return [*lines, Line(), *jobs] if jobs else lines
+        jobs = review_plan.job_files(plan, room - len(lines) - 1)
+        return [*lines, Line(), *jobs] if jobs else whole_heads(lines, room)
 
     @work(group="preflight", exclusive=True)
     async def ask_hosts(self, plan: Plan, paths: Paths, person: Asker) -> None:
