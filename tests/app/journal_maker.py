@@ -46,6 +46,7 @@ from tui.model.event import (
 )
 from tui.model.plan import FileSpec, Headline, HostTask, Plan, ProfileRef, Step
 from tui.model.rundir import PLAN_FILE
+from tui.workloads.fio.plan import ARGV
 from tui.workloads.fio.results import Meter, host_result
 from tui.workloads.fio.snapshot import JsonSplitter, Snapshot, decode
 
@@ -129,7 +130,7 @@ def plan_of(
             host=name,
             randseed=index + 1,
             job_file=JOB_FILE.format(runtime=runtime_s, host=name, seed=index + 1),
-            argv=["fio", "--output-format=json+", "job.fio"],
+            argv=[*ARGV, "job.fio"],
             files=[FileSpec(f"/mnt/weka/fio/read_iops.{name}.0", 4 << 30)],
         )
         for index, name in enumerate(hosts)
@@ -293,13 +294,12 @@ class RunMaker:
         """Pass the barrier and begin to measure."""
         self.add(PhaseStarted(t=self.t, phase="barrier", step=0))
         for host in self.hosts:
-            argv = ["fio", "--output-format=json+", "job.fio"]
             job = TaskStarted(
                 t=self.t,
                 host=host,
                 step=0,
                 phase="measure",
-                argv=argv,
+                argv=[*ARGV, "job.fio"],
                 job_file="job.fio",
                 remote_dir="/tmp",
             )

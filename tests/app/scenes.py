@@ -36,9 +36,11 @@ from tui.model.dense import listed
 from tui.model.event import (
     DirectionResult,
     DirectionSample,
+    HostClock,
     HostFactsCollected,
     HostResult,
     HostState,
+    PhaseName,
     Sample,
     TaskEnded,
     TelemetrySample,
@@ -75,6 +77,7 @@ NIC |= {"speed_mbit": 100_000, "driver": "mlx5_core"}
 COUNTED = ("gen.procs", "core.number")  # the same on all hosts and in all seconds
 WITH_THE_LOAD = ("nic.", "gen.cpu", "cpu.busy")
 IDLE_LINK = 1e6  # bytes/s: less is not of the load
+CLOCK_ERROR_S, CLOCK_STEP_MS, CLOCK_SPAN_MS = 0.0004, 3, 7
 OVERHEAD, ANSWERS = 1.04, 0.03  # of the bytes moved: headers; answers the other way
 
 
@@ -94,6 +97,31 @@ class Scene(RunMaker):
         self.chance, self.tails = random.Random(SEED), random.Random(SEED)
         real = real_samples(self.stream)[1:-1]  # whole seconds
         self.usual = sum(each.ios for sample in real for each in sample.dirs.values()) / len(real)
+
+    def begin(self) -> RunMaker:
+        """Connect, compare the clocks, which are some milliseconds apart, and check all hosts."""
+        super().begin()
+        return self.add(*(self._clock(host) for host in self.hosts))
+
+    def _clock(self, host: str) -> HostClock:
+        return HostClock(
+            t=self.t,
+            host=host,
+            offset_s=self.ahead_ms(host) / 1000,
+            uncertainty_s=CLOCK_ERROR_S,
+            rtt_s=2 * CLOCK_ERROR_S,
+            run_zero_ms=self.epoch * 1000,
+        )
+
+    def ahead_ms(self, host: str) -> int:
+        """Return how far a host's clock is ahead of the jump host's."""
+        return self.hosts.index(host) * CLOCK_STEP_MS % CLOCK_SPAN_MS - CLOCK_SPAN_MS // 2
+
+    def _sample(
+        self, host: str, t: float, phase: PhaseName, dirs: dict[str, DirectionSample]
+    ) -> Sample:
+        found = super()._sample(host, t, phase, dirs)
+        return msgspec.structs.replace(found, host_time_ms=found.host_time_ms + self.ahead_ms(host))
 
     def measure(self, seconds: int, silent: Sequence[str] = ()) -> Scene:
         """Have every host but the silent ones report once a second."""
@@ -143,7 +171,8 @@ class Scene(RunMaker):
             else self.carried(host, name, value, asked)
             for name, value, asked in zip(self.looked_at[host], values, found.values, strict=True)
         ]
-        return msgspec.structs.replace(found, values=whole)
+        at_ms = found.host_time_ms + (self.ahead_ms(host) if host in self.hosts else 0)
+        return msgspec.structs.replace(found, values=whole, host_time_ms=at_ms)
 
     def carried(
         self, host: str, name: str, value: float | None, asked: float | None
@@ -160,19 +189,21 @@ class Scene(RunMaker):
         )
 
     def result(self, host: str, *, final: bool = True) -> HostResult:
-        """Return what the seconds of a host add up to; nothing is said of its jobs, nor of latencies
-        whose distribution is unknown.
+        """Return what the seconds of a host add up to; nothing is said of its jobs, of the real
+        run's times, nor of latencies whose distribution is unknown.
         """
         found = super().result(host, final=final)
         dirs = {name: known_latencies(figures) for name, figures in found.dirs.items()}
-        return msgspec.structs.replace(found, dirs=dirs, jobs={})
+        return msgspec.structs.replace(found, dirs=dirs, jobs={}, start_ms=None, end_ms=None)
 
 
 def known_latencies(figures: DirectionResult) -> DirectionResult:
     """Return figures with those latencies only that have a distribution of as many I/Os."""
     kinds = {kind: getattr(figures, kind) for kind in ("slat", "clat", "lat")}
     kept = {
-        kind: each if each is not None and each.buckets is not None and each.n == figures.ios else None
+        kind: each
+        if each is not None and each.buckets is not None and each.n == figures.ios
+        else None
         for kind, each in kinds.items()
     }
     return msgspec.structs.replace(figures, **kept)
@@ -220,7 +251,12 @@ def begun(
         headline=headline,
     )
     maker.begin()
-    known: dict[str, Fact] = {"nics": [NIC], "cpus": CPUS, "governor": "performance", "clocksource": "tsc"}
+    known: dict[str, Fact] = {
+        "nics": [NIC],
+        "cpus": CPUS,
+        "governor": "performance",
+        "clocksource": "tsc",
+    }
     maker.add(*(HostFactsCollected(t=1.2, host=host, facts=known) for host in maker.hosts)).layout(
         2, 2
     ).go()

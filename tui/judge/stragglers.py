@@ -44,7 +44,7 @@ FAIR, SPREAD = 0.95, 0.10
     source="results of each host, or times of all ranks; Jain, Chiu and Hawe (1984)",
 )
 def stragglers(at: StepEvidence) -> Iterator[CheckResult]:
-    """Hosts far behind the median lower the total, or measure something else."""
+    """A host far behind the median drags the total down, or does not do the same work."""
     if at.record.metadata is not None:
         yield from _slow_ranks(at, at.record.metadata)
         return

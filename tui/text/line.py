@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import Literal
 
 from msgspec import Struct
+
+from tui.model.plain import printable
 
 Run = tuple[str, str]
 """A text and its role.
@@ -161,6 +164,14 @@ def rule(title: str, tail: str, width: int) -> Line:
     return Line.of(*left, (line + " " * (room + lead - len(line)), FAINT), (tail.lstrip(), LABEL))
 
 
+def key_rule(title: str, keys: Sequence[tuple[str, str]], width: int) -> Line:
+    """Return a section heading with keys flush right, each with what it does."""
+    tail: list[Run] = [(" ", TEXT)]
+    for at, (key, does) in enumerate(keys):
+        tail += [("  " if at else "", TEXT), (key, ACCENT), (f" {does}", LABEL)]
+    return Line.of(*spread([(title, TITLE), (" ", TEXT)], tail, width, "─", FAINT))
+
+
 def spaced(lines: Sequence[Line], room: int) -> list[Line]:
     """Return lines with an empty one above each heading but the first, as far as they fit into
     `room` lines.
@@ -217,6 +228,28 @@ def _broken(text: str, width: int) -> list[tuple[int, int]]:
                 start = spans[-1][1]
         end = word.end()
     return [*spans, (start, end)] if end > start or not spans else spans
+
+
+_HELD = "\ue000"  # a blank inside an option and its value, while a command is wrapped
+
+
+def command_lines(words: Sequence[str], width: int) -> list[Line]:
+    """Return a command as it is typed, indented, broken only before an option or an operand."""
+    pieces: list[str] = []
+    for word in words:
+        quoted = printable(shlex.quote(word)).replace(" ", _HELD)
+        last = pieces[-1] if pieces else ""
+        takes_value = last.startswith("-") and not {"=", _HELD} & set(last)
+        if takes_value and not word.startswith("-"):
+            pieces[-1] += _HELD + quoted
+        else:
+            pieces.append(quoted)
+    first, *more = wrap([(" ".join(pieces), TEXT)], max(width - 4, 10)) or [()]
+    parts = [("  ", first), *(("    ", part) for part in more)]
+    return [
+        Line.of((indent, TEXT), *((text.replace(_HELD, " "), role) for text, role in part))
+        for indent, part in parts
+    ]
 
 
 FOLD_INDENT = 2

@@ -77,9 +77,9 @@ def check_lines(findings: Sequence[Finding], width: int, when: str = "") -> list
 
 
 def rule_lines(findings: Sequence[Finding], width: int, *, mpi: bool) -> list[Line]:
-    """Return the rule of each check that found something, under its title and name.
+    """Return the rule of each check that found something, under its title.
 
-    `mpi`: the run has an MPI program.
+    Its name is beside the title if that does not say it. `mpi`: the run has an MPI program.
     """
     found = dict.fromkeys(each.id for each in findings)
     checks = [check for name in found if (check := BY_ID.get(name)) is not None]
@@ -87,7 +87,9 @@ def rule_lines(findings: Sequence[Finding], width: int, *, mpi: bool) -> list[Li
     for check in checks:
         parts = clauses(check.rule_of(mpi=mpi))
         dot = "· " if len(parts) > 1 else ""
-        lines.append(Line.of(*spread([(check.title, TEXT)], [(check.id, LABEL)], width)))
+        said = check.title.lower().replace(" ", "-").startswith(check.id)
+        name: list[Run] = [] if said else [(check.id, LABEL)]
+        lines.append(Line.of(*spread([(check.title, TEXT)], name, width)))
         for clause in parts:
             lines += labelled([(f"  {dot}", LABEL)], [(clause, LABEL)], width)
     return [rule("Rules of these findings", "", width), *lines] if lines else []

@@ -415,7 +415,7 @@ def _columns(
         for place, name in enumerate(table.down)
     ]
     several = len({cell.what for cell in table.cells}) > 1
-    what = [Column("", of(lambda cell: cell.what), role=LABEL, drop=2)] if several else []
+    what = [Column("figure", of(lambda cell: cell.what), role=LABEL, drop=2)] if several else []
     details = (
         Column("mean ±95 %", of(_ci), right=True, role=LABEL, drop=3),
         Column(
@@ -423,8 +423,8 @@ def _columns(
         ),
         Column("n", of(_count), right=True, role=LABEL, drop=7),
         *_rates(table, of),
-        Column("mean", of(lambda cell: _short(cell.mean_ns)), right=True, role=LABEL, drop=6),
-        Column("p99", of(lambda cell: _short(cell.p99_ns)), right=True, role=LABEL, drop=5),
+        Column("mean", of(lambda cell: _short(cell, "mean")), right=True, role=LABEL, drop=6),
+        Column("p99", of(lambda cell: _short(cell, "p99")), right=True, role=LABEL, drop=5),
         Column(
             "scaling", of(lambda cell: _efficiency(table, cell)), right=True, role=LABEL, drop=2
         ),
@@ -452,21 +452,17 @@ def _rates(
             drop=8,
         ),
     )
-    known = (
-        any(_iops(cell) for cell in table.cells if cell.unit != "iops"),
-        any(_bandwidth(cell) for cell in table.cells if cell.unit != "bytes_per_s"),
-    )
+    known = any(map(_iops, table.cells)), any(map(_bandwidth, table.cells))
     return [] if table.axes else [rate for rate, adds in zip(rates, known, strict=True) if adds]
 
 
 def _bandwidth(cell: Cell) -> str:
-    return units.bandwidth(cell.bytes_per_s) if cell.bytes_per_s else ""
+    is_headline = cell.unit == "bytes_per_s"
+    return units.bandwidth(cell.bytes_per_s) if cell.bytes_per_s and not is_headline else ""
 
 
 def _iops(cell: Cell) -> str:
-    if cell.unit == "iops":
-        return METRICS["iops"].text(cell.value) if cell.value is not None else ""
-    if not cell.bytes_per_s or not cell.io_bytes:
+    if cell.unit == "iops" or not cell.bytes_per_s or not cell.io_bytes:
         return ""
     return METRICS["iops"].text(cell.bytes_per_s / cell.io_bytes)
 
@@ -475,8 +471,11 @@ def _is_number(table: MatrixTable, name: str) -> bool:
     return bool(table.axes) and all(name in cell.numbers for cell in table.cells)
 
 
-def _short(value_ns: float | None) -> str:
-    return "" if value_ns is None else units.latency(value_ns)
+def _short(cell: Cell, name: str) -> str:
+    """Return the mean or the p99 of a cell; empty if unknown, and if it is the headline."""
+    value_ns = cell.mean_ns if name == "mean" else cell.p99_ns
+    is_headline = cell.unit == "ns" and name in cell.what.split()
+    return "" if value_ns is None or is_headline else units.latency(value_ns)
 
 
 # -- below tables

@@ -63,7 +63,7 @@ def best_lines(table: MatrixTable, width: int) -> list[Line]:
     if not rows or axis is None:
         return []
     lines = text_table(_columns(table, rows, axis), rows, width)
-    note = _note(rows, axis)
+    note = _note(rows)
     return [*lines, Line.of((note, LABEL))] if note else lines
 
 
@@ -75,7 +75,7 @@ def best_table(table: MatrixTable) -> DocumentTable | None:
     columns = _columns(table, rows, axis)
     heads = [DocumentColumn(column.title, column.right) for column in columns]
     cells = [[_cell(column.runs(row)) for column in columns] for row in rows]
-    return DocumentTable("Best points", heads, cells, _note(rows, axis))
+    return DocumentTable("Best points", heads, cells, _note(rows))
 
 
 def _cell(runs: Sequence[Run]) -> DocumentCell:
@@ -84,10 +84,9 @@ def _cell(runs: Sequence[Run]) -> DocumentCell:
     return text, TEXT if role == VALUE else role
 
 
-def _note(rows: Sequence[BestRow], axis: str) -> str:
+def _note(rows: Sequence[BestRow]) -> str:
     """Return what a range of best points means; empty if there is none."""
-    ranged = next((_range(row, axis) for row in rows if row.equal), "")
-    return f"{ranged}: equally good within noise" if ranged else ""
+    return "a range: equally good within noise" if any(row.equal for row in rows) else ""
 
 
 def notes_below(tables: Sequence[MatrixTable]) -> list[str]:

@@ -336,7 +336,9 @@ def timing_texts(step: StepRecord) -> Iterator[str]:
 def _skew(value_s: float | None, uncertainty_s: float | None) -> str:
     if value_s is None:
         return units.UNKNOWN
-    return f"{value_s:.3f} s" + (f" ± {uncertainty_s:.3f} s" if uncertainty_s is not None else "")
+    if uncertainty_s is None:
+        return f"about {value_s:.1f} s"
+    return f"{value_s:.3f} s ± {uncertainty_s:.3f} s"
 
 
 NOT_MERGEABLE = "printed by the tool each second; cannot be merged over hosts"

@@ -125,7 +125,8 @@ def told(step: Step, workers: int) -> Step:
         replace(task, job_file=task.job_file.replace("numjobs=192", f"numjobs={workers}"))
         for task in step.tasks
     ]
-    return replace(step, jobs=[job], tasks=tasks, in_flight=workers * len(tasks))
+    params = {**step.params, "numjobs": workers}
+    return replace(step, jobs=[job], tasks=tasks, params=params, in_flight=workers * len(tasks))
 
 
 def of(name: str, hosts: int, seconds: int = SECONDS) -> Made:

@@ -19,7 +19,7 @@ from tui.app.widgets.form import TextInput
 from tui.app.widgets.lines import Lines
 from tui.app.widgets.picklist import PickList
 from tui.metrics.units import plural
-from tui.text.line import BRIGHT, LABEL, TEXT, Line, clip, rule, wrap
+from tui.text.line import ACCENT, BRIGHT, LABEL, TEXT, Line, clip, rule, wrap
 from tui.text.table import Column
 
 if TYPE_CHECKING:
@@ -243,13 +243,13 @@ class CopyDialog(Dialog[str | None]):
     def compose(self) -> ComposeResult:
         """Yield the list of texts, and a preview."""
         columns = (
-            Column["Copy"]("key", lambda each: each.key, 3, role=BRIGHT),
+            Column["Copy"]("key", lambda each: each.key, 3, role=ACCENT),
             Column["Copy"]("copy", lambda each: each.label, least=15, role=BRIGHT),
         )
         with Vertical(classes="dialog") as dialog:
             dialog.styles.width, dialog.styles.max_width = WIDEST, "96%"
-            dialog.border_title = Content(f"Copy of {self.whose}")
-            dialog.border_subtitle = "Enter or its key copies   Esc cancel"
+            dialog.border_title = Content(f"Copy from {self.whose}")
+            dialog.border_subtitle = "Enter or the letter copies   Esc cancel"
             chosen = PickList(columns, lambda each: each.key, id="copies")
             chosen.styles.height = len(self.copies) + 1
             yield chosen

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from tui.app.screens.result_page import Page
 from tui.metrics import units
@@ -18,12 +19,17 @@ from tui.text.line import (
     Line,
     Run,
     beside,
+    command_lines,
     folded,
+    key_rule,
     labelled,
     packed,
     rule,
 )
 from tui.text.names import some_of
+
+if TYPE_CHECKING:
+    from tui.model.record import CommandRecord
 
 MINUTE_S = 60.0
 BESIDE_FROM, GUTTER = 150, 3  # cells from which the job file is on the right; between the two
@@ -80,13 +86,11 @@ def _commands(page: Page, width: int) -> list[Line]:
     commands = [each for each in page.record.provenance.commands if each.step == index]
     if not commands:
         return []
-    lines = [Line(), rule("Commands", f"{len(commands)} in this step", width)]
-    for text, hosts in _alike(
-        [(each.host, each.phase, shlex.join(each.argv)) for each in commands]
-    ).items():
-        name, command = text
+    count = len({each.host for each in commands})
+    lines = [Line(), rule("Commands", units.plural(count, "host"), width)]
+    for (name, words), hosts in _alike(commands).items():
         lines += labelled([(f"{name}  ", HEADING)], [(some_of(hosts), LABEL)], width)
-        lines += labelled([("  ", TEXT)], [(printable(command), TEXT)], width)
+        lines += command_lines(words, width)
     return lines
 
 
@@ -96,8 +100,8 @@ def repeat_lines(page: Page, width: int) -> list[Line]:
 
     if page.record.state == "imported":
         return []
-    command = [(printable(command_line(page.record)), TEXT)]
-    return [Line(), rule("Repeat", "y copies", width), *labelled([("  ", TEXT)], command, width)]
+    words = shlex.split(command_line(page.record))
+    return [Line(), key_rule("Repeat", [("y", "copies")], width), *command_lines(words, width)]
 
 
 def job_file_lines(page: Page, width: int) -> list[Line]:
@@ -114,9 +118,9 @@ def job_file_lines(page: Page, width: int) -> list[Line]:
     return lines
 
 
-def _alike(commands: list[tuple[str, str, str]]) -> dict[tuple[str, str], list[str]]:
-    """Return the hosts of each distinct command, by phase and command."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for host, phase, text in commands:
-        found.setdefault((phase, text), []).append(host)
+def _alike(commands: Sequence[CommandRecord]) -> dict[tuple[str, tuple[str, ...]], list[str]]:
+    """Return the hosts of each distinct command, by phase and words."""
+    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for each in commands:
+        found.setdefault((each.phase, tuple(each.argv)), []).append(each.host)
     return found

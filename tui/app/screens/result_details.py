@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tui.app.screens.result_page import Page, course
+from tui.app.screens.result_page import Page, course, slow_tails
 from tui.app.widgets.graph_panels import KEYS
 from tui.metrics import registry, units
 from tui.metrics.buckets import PERCENTILES, SHOWN_PERCENTILES, label
@@ -45,6 +45,7 @@ from tui.text.line import (
     beside,
     diverging,
     fit,
+    key_rule,
     labelled,
     reach_of,
     rule,
@@ -91,6 +92,7 @@ class HostResultRow:
     spread: HostSpread
     kind: str
     symbols: Symbols = "braille"
+    slow_tail: bool = False  # a finding names its p99
 
 
 def spread_of_hosts(page: Page) -> HostSpread:
@@ -188,11 +190,14 @@ def rows_of(page: Page, spread: HostSpread) -> list[HostResultRow]:
         page.by_host, key=lambda host: (not spread.lags(host), -abs(spread.shares.get(host) or 0.0))
     )
     rows = []
+    slow = slow_tails(page.record)
     for host in far if len(spread.shares) >= LEAST_HOSTS else page.by_host:
         dirs = page.by_host[host]
         shown = [name for name in registry.in_order(dirs) if name != MIXED or len(dirs) == 1]
         rows += [
-            HostResultRow(host, name, dirs[name], not at, spread, kind, page.symbols)
+            HostResultRow(
+                host, name, dirs[name], not at, spread, kind, page.symbols, (host, name) in slow
+            )
             for at, name in enumerate(shown)
         ]
     return rows
@@ -219,7 +224,7 @@ def columns_of(page: Page) -> list[Column[HostResultRow]]:
         Column("IOPS", lambda row: (units.iops(row.result.iops), VALUE), right=True),
         Column("BW", _bandwidth, right=True, drop=2),
         Column("mean", lambda row: _latency(row, None), right=True, drop=7),
-        *(Column(f"p{value:g}", lambda row, value=value: _latency(row, value), right=True,  # type: ignore[misc]
+        *(Column(f"p{value:g}", lambda row, value=value: _percentile(row, value), right=True,  # type: ignore[misc]
             drop=DROPPED.get(value, 6))
           for value in SHOWN_PERCENTILES),
         Column("max", lambda row: _latency(row, 100.0), right=True),
@@ -262,6 +267,10 @@ def _bandwidth(row: HostResultRow) -> str:
     return units.bandwidth(row.result.bw_bytes_per_s) if moves else ""
 
 
+def _percentile(row: HostResultRow, percentile: float) -> Run:
+    return _latency(row, percentile), WARN if row.slow_tail and percentile == TAIL else TEXT
+
+
 def _latency(row: HostResultRow, percentile: float | None) -> str:
     latency = latency_of(row.result, row.direction, row.kind)
     value: float | None
@@ -278,6 +287,7 @@ METRIC_KEYS: tuple[tuple[Drawn, str, str], ...] = (
     ("iops", "i", "IOPS"), ("bandwidth", "b", "bandwidth"), ("latency", "l", "latency")
 )  # fmt: skip
 NAME_WIDTH = 16
+TAIL = 99.0  # percentile that findings about hosts compare
 
 
 def metric_rule(page: Page, title: str, width: int) -> Line:
@@ -572,7 +582,7 @@ def facts_lines(page: Page, width: int, _: int) -> list[Line]:
     lines += fact("Record", str(page.path), width)
     if table := table_lines(further_facts(found), width):
         lines += [Line(), rule("Further facts", hosts_text(found.hosts), width), *table]
-    return [rule("About this run", "y copies", width), *lines]
+    return [key_rule("About this run", [("y", "copies")], width), *lines]
 
 
 def fact(name: str, text: str, width: int) -> list[Line]:

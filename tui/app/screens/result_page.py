@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tui.metrics import registry, units
 from tui.metrics.buckets import SHOWN_PERCENTILES, label
 from tui.metrics.figures import latency_of, shown_percentile
-from tui.metrics.registry import BY_UNIT, DIRECTIONS
+from tui.metrics.registry import DIRECTIONS
 from tui.metrics.repeat import shows_ci
 from tui.model.plan import Headline
 from tui.record.cells import Cell, cells_of_record
@@ -24,6 +24,7 @@ from tui.text.line import (
     beside,
     clip,
     fit,
+    key_rule,
     labelled,
     rule,
     spread,
@@ -36,7 +37,6 @@ from tui.view.matrix import (
     MatrixStyle,
     knee_texts,
     scale_of,
-    series_role,
     table_lines,
     title_of,
 )
@@ -158,6 +158,10 @@ def _nearest(line: Sequence[Cell | None], x: int) -> Cell | None:
     return min(cells, key=lambda each: each[0])[1] if cells else None
 
 
+CHOOSE = (("arrows", "choose"), ("Enter", "opens"))
+BACK = (("v", "goes back"),)
+
+
 def matrix_lines(matrix: Matrix, width: int, chart_height: int) -> list[Line]:
     """Return tables, cell under the cursor, knees and chart.
 
@@ -167,8 +171,8 @@ def matrix_lines(matrix: Matrix, width: int, chart_height: int) -> list[Line]:
     is_broad = width >= BESIDE
     for place, table in enumerate(matrix.tables):
         lines += [Line()] if place else []
-        hint = "arrows choose   Enter opens" if not place else ""
-        lines.append(rule(title_of(table, profile=len(matrix.tables) > 1), hint, width))
+        title = title_of(table, profile=len(matrix.tables) > 1)
+        lines.append(rule(title, "", width) if place else key_rule(title, CHOOSE, width))
         here = table is matrix.table
         if here and is_broad:
             lines += table_and_chart(matrix, table, width, chart_height)
@@ -222,13 +226,9 @@ def table_and_chart(
 
 
 def cell_runs(cell: Cell, table: MatrixTable, width: int) -> list[Run]:
-    """Return the cell under the cursor: name, figure, spread, latency, state."""
+    """Return what a table does not show of the cell under the cursor: spread, latency, state."""
     scale = scale_of([cell])
-    parts = [
-        ("› ", "accent"),
-        (f"{cell.name}  ", VALUE),
-        (BY_UNIT[cell.unit].with_unit(cell.value), series_role(cell)),
-    ]
+    parts: list[Run] = [("› ", "accent"), (cell.name, VALUE)]
     texts: list[str] = []
     if len(cell.values) > 1:
         texts.append(
@@ -400,6 +400,16 @@ def metric_of(record: RunRecord) -> ChartMetric:
     return drawn.get(record.headline.metric, "iops") if record.headline is not None else "iops"
 
 
+def slow_tails(record: RunRecord) -> set[tuple[str, str]]:
+    """Return the hosts and directions whose p99 a finding names."""
+    return {
+        (host, str(each.scope.get("direction")))
+        for each in record.findings
+        if (each.id, each.code) == ("straggler", "tail")
+        for host in str(each.scope.get("hosts", "")).split()
+    }
+
+
 def columns(width: int, *, rates: bool = True) -> str:
     """Return the titles of the columns of figures as one text; not `rates`: of latencies alone."""
     names = [f"p{label(each)}" for each in percentiles_shown(width)]
@@ -472,8 +482,8 @@ def published_lines(view: PublishedView | None, tag: str, width: int) -> list[Li
             f"no published results for {tag}; put your own into the folder baselines next to your"
             " profiles"
         )
-        return [rule("Published", "v goes back", width), *labelled([], [(text, TEXT)], width)]
-    lines = [rule(f"Published: {view.title}", "v goes back", width)]
+        return [key_rule("Published", BACK, width), *labelled([], [(text, TEXT)], width)]
+    lines = [key_rule(f"Published: {view.title}", BACK, width)]
     column = max((len(note.label) for note in (*view.badges, *view.other_notes)), default=0)
     column = min(max(column, NOTE_WIDTH), MOST_NOTE_WIDTH)
     lines += [line for note in view.badges for line in note_lines(note, width, column)]

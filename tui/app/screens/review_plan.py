@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator
 
 from tui.capacity.budget import points_planned
@@ -19,6 +18,7 @@ from tui.text.line import (
     WARN,
     Line,
     Run,
+    command_lines,
     heading,
     indented,
     labelled,
@@ -199,7 +199,7 @@ def commands(plan: Plan, width: int) -> Iterator[Line]:
     """
     yield heading("command on each host")
     for argv in dict.fromkeys(tuple(task.argv) for step in plan.steps for task in step.tasks):
-        yield from indented([(shlex.join(argv), TEXT)], width)
+        yield from command_lines(argv, width)
     for fact in (each for each in plan_facts(plan) if each.label == ADDS):
         yield from indented(
             [(f"{fact.label} ", LABEL), (fact.text, TEXT), (fact.more, LABEL)], width

@@ -139,7 +139,7 @@ def trust_question(keys: Sequence[Presented]) -> Confirm:
 UNKNOWN_KEY = "host-key-unknown"
 NOT_REACHED = ("unreachable", "refused", "timeout")  # codes of HostError
 WORDS = {
-    "take": "wait for the hosts, or run anyway",
+    "take": "asks whether to wait for the hosts, or to run anyway",
     "trust": "check the hosts' keys",
     "change": "change it and run again",
 }
