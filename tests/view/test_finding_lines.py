@@ -7,7 +7,7 @@ from tui.judge.wording import message_of
 from tui.model.figure_record import CodedText
 from tui.model.record import Finding, RunRecord
 from tui.text.line import plain_lines
-from tui.view.findings import brief_lines, clauses, record_lines
+from tui.view.findings import brief_lines, clauses, record_lines, told_once
 
 SLOW = [
     Finding(id="straggler", severity="warning", message=message, value=0.25, threshold=0.8)
@@ -67,3 +67,16 @@ def test_titles_of_checks_that_were_not_made_are_in_one_column() -> None:
 def test_a_rule_is_parted_at_semicolons_outside_of_parentheses() -> None:
     assert clauses("one (a; b (c; d)); two") == ["one (a; b (c; d))", "two"]
     assert clauses("one") == ["one"]
+
+
+def test_equal_findings_of_all_points_are_one_line_and_others_name_their_points() -> None:
+    steps = [
+        {"index": place, "name": f"bs={bs}", "cell": f"bs={bs}", "point": {"bs": bs}}
+        for place, bs in enumerate((512, 1024, 2048))
+    ]
+    record = with_findings([], steps=steps)
+    found = [SLOW[0].model_copy(update={"scope": {"step": place}}) for place in range(3)]
+    message = message_of(SLOW[0])
+    assert told_once(found, record) == [message]
+    assert told_once(found[:2], record) == [f"{message} (bs=512, bs=1024)"]
+    assert told_once(found[:2]) == [message], "without a record the points are not known"

@@ -11,6 +11,7 @@ from tui.judge.wording import message_of, reasons_of, step_reasons_of, worded
 from tui.metrics import units
 from tui.metrics.units import clock
 from tui.model.record import Finding, RunRecord
+from tui.record.cells import value_texts
 from tui.text.line import (
     BRIGHT,
     LABEL,
@@ -29,12 +30,18 @@ from tui.text.line import (
 from tui.view.live_health import finding_of, of_role
 
 
-def brief_lines(findings: Sequence[Finding], width: int) -> list[Line]:
-    """Return the message of each finding, the worst first."""
+def brief_lines(
+    findings: Sequence[Finding], width: int, record: RunRecord | None = None
+) -> list[Line]:
+    """Return the message of each finding, the worst first, as `told_once` does."""
     lines: list[Line] = []
+    checks: dict[tuple[str, str], list[Finding]] = {}
     for finding in by_weight(findings):
-        mark, role = SEVERITY_MARKS[finding.severity]
-        lines += labelled([(f"{mark} ", role)], [(message_of(finding), TEXT)], width)
+        checks.setdefault((finding.severity, finding.id), []).append(finding)
+    for (severity, _), found in checks.items():
+        mark, role = SEVERITY_MARKS[severity]
+        for message in told_once(found, record):
+            lines += labelled([(f"{mark} ", role)], [(message, TEXT)], width)
     return lines
 
 
@@ -57,16 +64,39 @@ def _steps_of(finding: Finding) -> list[str]:
     return str(finding.scope.get("steps", finding.scope.get("step", ""))).split()
 
 
-def check_lines(findings: Sequence[Finding], width: int, when: str = "") -> list[Line]:
+def told_once(findings: Sequence[Finding], record: RunRecord | None = None) -> list[str]:
+    """Return the messages of findings, equal ones once, with the points that they are about if they
+    are not about all points of `record`.
+    """
+    points = {
+        str(step.index): " ".join(
+            f"{name}={text}" for name, text in value_texts(step.cell or "", step.point).items()
+        )
+        for step in (record.steps if record is not None else ())
+    }
+    found: dict[str, dict[str, None]] = {}
+    for each in findings:
+        about = found.setdefault(message_of(each), {})
+        about.update((points[step], None) for step in _steps_of(each) if points.get(step))
+    whole = len(set(points.values()))
+    return [
+        f"{message} ({', '.join(about)})" if 0 < len(about) < whole else message
+        for message, about in found.items()
+    ]
+
+
+def check_lines(
+    findings: Sequence[Finding], width: int, when: str = "", record: RunRecord | None = None
+) -> list[Line]:
     """Return the findings of one check: all messages, then advice and meaning.
 
-    `when`: the time at which they applied, if they are of a running load.
+    `when`: the time at which they applied, if they are of a running load. `record`: of the run.
     """
     mark, role = SEVERITY_MARKS[findings[0].severity]
     check = BY_ID.get(findings[0].id)
     lines: list[Line] = []
-    for each in findings:
-        lines += labelled([(f"{mark} ", role)], [(message_of(each), BRIGHT)], width)
+    for message in told_once(findings, record):
+        lines += labelled([(f"{mark} ", role)], [(message, BRIGHT)], width)
     facts = [("when", when, LABEL)]
     if check is not None:
         facts += [("do", check.advice, TEXT), ("why", " ".join(check.means.split()), LABEL)]
@@ -111,7 +141,11 @@ def record_lines(record: RunRecord, width: int) -> list[Line]:
     had no data, for all steps or for some, or do not apply, with the reasons.
     """
     findings, not_made = list(record.findings), record.checks_not_made or {}
-    found = [line for each in _by_check(findings) for line in check_lines(each, width)]
+    found = [
+        line
+        for each in _by_check(findings)
+        for line in check_lines(each, width, record=record)
+    ]
     reasons = reasons_of(not_made)
     moot = {name for name, why in not_made.items() if not isinstance(why, str) and why.code in MOOT}
     missing = {name: why for name, why in reasons.items() if name not in moot}

@@ -414,7 +414,7 @@ def finding_lines(page: Page, width: int) -> list[Line]:
     from tui.view.findings import brief_lines
 
     found = page.record.findings
-    lines = brief_lines(found, width)
+    lines = brief_lines(found, width, page.record)
     keys: list[Run] = [(f" {len(found)}  ", LABEL), ("f", "accent"), (" explains", LABEL)]
     head = spread([("Findings", "title"), (" ", TEXT)], keys, width, "─", "faint")
     return [Line.of(*head), *lines] if lines else []
