@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.samples.events import histogram
 from tui.analysis import stats
+from tui.metrics import blocks
 from tui.metrics.repeat import least_p
 
 
@@ -117,10 +118,10 @@ def test_seconds_that_are_alike_make_longer_blocks_and_a_wider_spread() -> None:
     slow[0] = noise[0]
     for at in range(1, 600):
         slow[at] = 0.9 * slow[at - 1] + noise[at] * np.sqrt(1 - 0.81)
-    assert stats.block_length(list(slow))[0] > 3 * stats.block_length(list(noise))[0]
+    assert blocks.block_length(list(slow))[0] > 3 * blocks.block_length(list(noise))[0]
     quick_spread, slow_spread = (
-        stats.within_run(list(100 + noise)),
-        stats.within_run(list(100 + slow)),
+        blocks.within_run(list(100 + noise)),
+        blocks.within_run(list(100 + slow)),
     )
     assert quick_spread is not None and slow_spread is not None
     assert slow_spread.error > 2 * quick_spread.error
@@ -136,20 +137,20 @@ def test_the_spread_of_blocks_is_that_of_resamples(length: int, bottom: bool) ->
     )
     tops = rates * random.lognormal(0, 0.2, length) if bottom else rates
     below = rates if bottom else np.ones(length)
-    found = stats.within_run(list(tops), list(below) if bottom else None)
-    held, lag = stats.block_length(list(tops / below))
-    blocks = length / held
-    begins = random.integers(0, length - held + 1, size=(20_000, round(blocks)))
+    found = blocks.within_run(list(tops), list(below) if bottom else None)
+    held, lag = blocks.block_length(list(tops / below))
+    count = length / held
+    begins = random.integers(0, length - held + 1, size=(20_000, round(count)))
     drawn = [np.concatenate(([0.0], part.cumsum())) for part in (tops, below)]
     sums = [(each[begins + held] - each[begins]).sum(axis=1) for each in drawn]
     error = (sums[0] / sums[1]).std() / (tops.sum() / below.sum())
-    widened = np.sqrt((1 + stats.ACROSS * lag / held) * blocks / (blocks - 1))
+    widened = np.sqrt((1 + blocks.ACROSS * lag / held) * count / (count - 1))
     assert found is not None
     assert found.error == pytest.approx(error * widened, rel=0.03)
 
 
 def test_fewer_than_ten_seconds_tell_nothing() -> None:
-    assert stats.within_run([100.0] * 9) is None
+    assert blocks.within_run([100.0] * 9) is None
 
 
 def test_the_interval_of_a_percentile_covers_as_often_as_it_says(scipy_stats: Any) -> None:
@@ -167,6 +168,6 @@ def test_the_interval_of_a_percentile_covers_as_often_as_it_says(scipy_stats: An
 def test_a_percentile_of_clustered_ios_is_known_less_well() -> None:
     buckets = histogram([1000 * each for each in range(1, 2001)])
     one = stats.percentile_interval(buckets.idx, buckets.n, 90.0)
-    clustered = stats.percentile_interval(buckets.idx, buckets.n, 90.0, stats.LogSpread(0.2, 1000))
+    clustered = stats.percentile_interval(buckets.idx, buckets.n, 90.0, blocks.LogSpread(0.2, 1000))
     assert one is not None and clustered is not None
     assert clustered[1] - clustered[0] > 2 * (one[1] - one[0])

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
 import pytest
 from msgspec.structs import asdict, replace
 
@@ -154,6 +155,23 @@ def test_what_lies_within_the_spread_cannot_be_told() -> None:
     )
     assert found.outcome == "could-not-tell"
     assert found.spread is not None and found.spread > 0.2
+
+
+@pytest.mark.parametrize("seconds", [5, 9, 10, 15])
+def test_the_spread_holds_the_true_ratio_of_loads_whose_seconds_depend_on_each_other(
+    seconds: int,
+) -> None:
+    random = np.random.default_rng(seconds)
+    drawn = random.normal(0, 0.05, (2, 200, seconds + 20))
+    for at in range(1, seconds + 20):
+        drawn[:, :, at] = 0.5 * drawn[:, :, at - 1] + 0.87 * drawn[:, :, at]
+    held = 0
+    for shapes in zip(*(1 + drawn[:, :, 20:]), strict=True):
+        one, other = (load(1000 * shape.mean(), shape=[*(shape / shape.mean())]) for shape in shapes)
+        found = outcome(LoadChange("twice-in-flight", MORE), one, other)
+        assert found.ratio is not None and found.spread is not None
+        held += abs(found.ratio - 1) <= found.spread
+    assert held >= 0.95 * 200
 
 
 def test_a_state_that_is_not_that_of_the_run_any_more_tells_nothing() -> None:

@@ -27,6 +27,7 @@ from tui.analysis.measured import (
 from tui.analysis.setup_differences import SetupDifference, differences, points_missing
 from tui.analysis.verdicts import THRESHOLD, may_be_worse, outcome
 from tui.capacity.interval import UNKNOWN
+from tui.metrics.blocks import LEAST_SECONDS, LogSpread, within_run
 from tui.metrics.figures import Latency, percentile_of
 from tui.metrics.registry import METRICS, meaning
 from tui.metrics.repeat import (
@@ -340,17 +341,17 @@ def seconds_of(attempt: PointRepetition, figure: Headline) -> int:
     return 0 if columns is None else sum(value is not None for value in columns.iops)
 
 
-def spread_of(attempt: PointRepetition, figure: Headline) -> stats.LogSpread | None:
+def spread_of(attempt: PointRepetition, figure: Headline) -> LogSpread | None:
     """Return the uncertainty of a figure from the run itself; None if it cannot be derived."""
     columns = attempt.series(figure)
     if columns is None:
         return None
     if figure.metric != "latency":
         rates = columns.bw_bytes_per_s if figure.metric == "bandwidth" else columns.iops
-        return stats.within_run([value for value in rates if value is not None])
+        return within_run([value for value in rates if value is not None])
     pairs = [(mean * ios, ios) for mean, ios in zip(columns.lat_mean_ns, columns.iops, strict=False)
              if mean is not None and ios is not None]  # fmt: skip
-    mean = stats.within_run([each for each, _ in pairs], [each for _, each in pairs])
+    mean = within_run([each for each, _ in pairs], [each for _, each in pairs])
     if figure.percentile is None or mean is None:
         return mean
     latency = attempt.latency(figure)
@@ -386,7 +387,7 @@ def percentile_uncertainty(
     return uncertainty
 
 
-def _by_ranks(attempt: PointRepetition, figure: Headline) -> stats.LogSpread | None:
+def _by_ranks(attempt: PointRepetition, figure: Headline) -> LogSpread | None:
     """Return the uncertainty of a percentile for a short run, estimated from ranks.
 
     The error is doubled, because seconds are correlated. None for a mean, or without a histogram.
@@ -395,11 +396,11 @@ def _by_ranks(attempt: PointRepetition, figure: Headline) -> stats.LogSpread | N
     if figure.percentile is None or latency is None or latency.buckets is None:
         return None
     interval = stats.percentile_interval(latency.buckets.idx, latency.buckets.n, figure.percentile)
-    spread = None if interval is None else stats.of_interval(interval, stats.LEAST_SECONDS)
+    spread = None if interval is None else stats.of_interval(interval, LEAST_SECONDS)
     return None if spread is None else replace(spread, error=spread.error * UNKNOWN)
 
 
-def _beyond(columns: SeriesColumns, latency: Latency, percentile: float) -> stats.LogSpread | None:
+def _beyond(columns: SeriesColumns, latency: Latency, percentile: float) -> LogSpread | None:
     """Return the uncertainty of the share of I/Os beyond a percentile, from its variation over
     time; None if it is unknown.
     """
@@ -410,7 +411,7 @@ def _beyond(columns: SeriesColumns, latency: Latency, percentile: float) -> stat
         return None
     means, p99s, rates = zip(*known, strict=True)
     shares = stats.shares_beyond(value, means, p99s)
-    return stats.within_run([share * ios for share, ios in zip(shares, rates, strict=True)], rates)
+    return within_run([share * ios for share, ios in zip(shares, rates, strict=True)], rates)
 
 
 # -- verdicts
@@ -484,9 +485,9 @@ def _why_too_few(change: Change) -> Clause:
     a, b = change.values_a, change.values_b
     if (len(a), len(b)) == (1, 1):
         seconds = change.effect.seconds if change.effect is not None else None
-        if seconds is None or seconds >= stats.LEAST_SECONDS:
+        if seconds is None or seconds >= LEAST_SECONDS:
             return clause("no-spread-within-runs")
-        return clause("short-runs", seconds=seconds, least_s=stats.LEAST_SECONDS)
+        return clause("short-runs", seconds=seconds, least_s=LEAST_SECONDS)
     return clause("few-repetitions", a=len(a), b=len(b), needed=LEAST_RANKED_REPETITIONS,
                   apart=max(a) < min(b) or max(b) < min(a))  # fmt: skip
 

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from math import asinh, comb, exp, log, log1p, sinh, sqrt
-from operator import mul
-from statistics import NormalDist, fmean, median, pvariance
+from statistics import NormalDist, fmean, median
 from typing import Literal
 
+from tui.metrics.blocks import LogSpread
 from tui.metrics.buckets import TOP_BUCKET, index_to_value
 from tui.metrics.repeat import LEAST_RANKED_REPETITIONS
 
@@ -25,14 +25,7 @@ Method = Literal[
 ]
 
 ALPHA = 0.05
-LEAST_SECONDS = 10
 MOST_ORDERS = 20_000  # permutations of tied repetitions that are enumerated: 8 and 8 have 12,870
-BLOCKS = 5  # minimum number of blocks of a series
-LEAST_BLOCK = 2
-UNCORRELATED = 0.1  # autocorrelation below which seconds count as independent
-EVERY_LAG = 300  # every lag up to here, then in steps of a twentieth
-BLOCK_LAGS = 3.0  # block length over the lag of the last correlation
-ACROSS = 1.5  # tuned so that at most 5 % of equal pairs differ: tests/long/bench/same_pairs.py
 HALF_BUCKET = 0.0078  # resolution of fio's buckets
 NORMAL = NormalDist()
 NOTHING = 700.0  # of -ln(probability): anything smaller is 0 as a float, and slow to sum
@@ -52,14 +45,6 @@ class Effect:
     p: float | None = None
     method: Method = "repetitions"
     seconds: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class LogSpread:
-    """Standard error of a figure's logarithm, with degrees of freedom."""
-
-    error: float
-    degrees: float
 
 
 # -- repetitions: the unit is the run
@@ -168,58 +153,7 @@ def _normal_p(rank_sum: float, a: int, b: int, ties: Sequence[int]) -> float:
     return min(1.0, 2 * NORMAL.cdf(-apart / sqrt(variance)))
 
 
-# -- one run: block bootstrap of its seconds
-
-
-def block_length(values: Sequence[float]) -> tuple[int, int]:
-    """Return the block length, and the lag at which seconds are uncorrelated, in seconds."""
-    mean, n = fmean(values), len(values)
-    centred = [each - mean for each in values]
-    power = sum(map(mul, centred, centred))
-    lag = 1
-    if power > 0:
-        alike = ((lag, sum(map(mul, centred, centred[lag:])) / power) for lag in _lags(n // 2))
-        lag = next((lag for lag, share in alike if share < UNCORRELATED), n // 2)
-    return max(LEAST_BLOCK, min(round(lag * BLOCK_LAGS), n // BLOCKS)), lag
-
-
-def _lags(end: int) -> Iterator[int]:
-    lag = 1
-    while lag < end:
-        yield lag
-        lag += 1 if lag < EVERY_LAG else lag // 20
-
-
-def within_run(top: Sequence[float], bottom: Sequence[float] | None = None) -> LogSpread | None:
-    """Return the uncertainty of a mean over the seconds of one run.
-
-    None below LEAST_SECONDS, or if the mean is 0. The mean is sum(`top`) / sum(`bottom`), such as
-    latency x I/Os over I/Os; without `bottom` it is that of `top`. The method is moving blocks
-    (Kuensch 1989): neighbouring seconds stay together, so that slow changes count fully. Nothing is
-    drawn at random: the variance over all blocks is the limit of resampling.
-    """
-    n = len(top)
-    lower = [1.0] * n if bottom is None else bottom
-    if n < LEAST_SECONDS or sum(top) <= 0 or sum(lower) <= 0:
-        return None
-    usual, middle = sum(top) / sum(lower), fmean(lower)
-    length, lag = block_length(
-        [up / (down if down > 0 else middle) for up, down in zip(top, lower, strict=True)]
-    )
-    blocks = n / length
-    tops, bottoms = (_block_sums(part, length) for part in (top, lower))
-    ratio, size = sum(tops) / sum(bottoms), fmean(bottoms)
-    apart = pvariance([up - ratio * down for up, down in zip(tops, bottoms, strict=True)])
-    # correlation across block ends is lost
-    across = 1 + ACROSS * lag / length
-    error = sqrt(apart / round(blocks)) / size / usual * sqrt(across * blocks / (blocks - 1))
-    return LogSpread(error, blocks - 1)
-
-
-def _block_sums(values: Sequence[float], length: int) -> list[float]:
-    """Return the sum of every block of `length` neighbours, at all offsets."""
-    sums = [0.0, *accumulate(values)]
-    return [end - begin for begin, end in zip(sums, sums[length:], strict=False)]
+# -- one run: its seconds
 
 
 def pooled(spreads: Sequence[LogSpread | None]) -> LogSpread | None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from math import hypot
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict
 
+from tui.capacity.interval import UNKNOWN
 from tui.judge.severity import UnknownError
+from tui.metrics.blocks import within_run
 from tui.metrics.registry import MIXED, direction
-from tui.metrics.repeat import relative_ci
+from tui.metrics.repeat import relative_ci, t_975
 from tui.metrics.units import plural
 from tui.model.operands import Clause, clause
 from tui.model.problem import UsageError
@@ -53,7 +54,7 @@ def cluster_rates(series: SeriesRecord | None) -> list[float]:
     ]
 
 
-WINDOWS, LEAST_SECONDS = 5, 4
+LEAST_SECONDS = 4
 # difference between the run and the same load now; beyond it the state has changed
 DRIFT = 0.2
 
@@ -156,26 +157,30 @@ def counted(aggregate: dict[str, AggregateRecord]) -> list[AggregateRecord]:
 
 
 def spread_of(steps: Sequence[StepRecord], ratio: float | None) -> float | None:
-    """Return half the width of the ratio's 95 % confidence interval, from windows; None if there
-    are too few.
+    """Return half the width of the ratio's 95 % confidence interval, from the seconds of both
+    loads; None if there are too few.
     """
     widths = [
-        _window_ci(cluster_rates(step.series)) for step in steps[:2] if step.series is not None
+        _width_of(cluster_rates(step.series)) for step in steps[:2] if step.series is not None
     ]
     known = [width for width in widths if width is not None]
     return ratio * hypot(*known) if ratio is not None and len(known) == 2 else None
 
 
-def _window_ci(rates: Sequence[float]) -> float | None:
-    """Return the relative confidence interval of a mean rate; None for too few seconds.
+def _width_of(rates: Sequence[float]) -> float | None:
+    """Return half the width of a mean rate's confidence interval, relative to the mean; None for
+    too few seconds.
 
-    Uses means of windows if there are enough seconds, because neighbouring seconds are correlated.
+    Neighbouring seconds are correlated. In too few of them this cannot be measured, and the
+    interval is widened as elsewhere.
     """
     if len(rates) < LEAST_SECONDS:
         return None
-    count = min(WINDOWS, len(rates) // 2) if len(rates) >= 2 * WINDOWS else len(rates)
-    length = len(rates) // count
-    return relative_ci([fmean(rates[at * length : (at + 1) * length]) for at in range(count)])
+    known = within_run(rates)
+    if known is not None:
+        return t_975(max(1, int(known.degrees))) * known.error
+    width = relative_ci(rates)
+    return None if width is None else width * UNKNOWN
 
 
 # doubling the bottleneck nearly doubles the rate
