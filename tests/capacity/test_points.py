@@ -5,6 +5,7 @@ early.
 from __future__ import annotations
 
 from math import sqrt
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -227,7 +228,7 @@ def test_without_a_stall_both_starts_are_the_same() -> None:
     assert point.intended["99"] == pytest.approx(point.measured[0].value, rel=0.02)
 
 
-@pytest.mark.parametrize(("rate", "seconds"), [(1000.0, 60), (10_000.0, 290), (400.0, 20)])
+@pytest.mark.parametrize(("rate", "seconds"), [(1000.0, 44), (10_000.0, 290), (400.0, 17)])
 def test_lag_that_lasts_is_not_forgotten(rate: float, seconds: int) -> None:
     """A second without I/O that the load never makes good: all I/Os after it begin late."""
     ios = [rate] * 5 + [0.0] + [rate] * 300
@@ -250,19 +251,19 @@ def test_backlog_is_the_largest_shortfall_that_arrivals_do_not_explain(
         each = [0.0]
         for start in range(at + 1):
             due = [rate * length for length in lengths[start : at + 1]]
-            chance = min(2 * sum(map(sqrt, due)), 4 * sqrt(sum(due)))
+            windows = len(ios) * (len(ios) + 1) / 2
+            chance = NormalDist().inv_cdf(1 - 0.05 / windows) * sqrt(sum(due))
             each.append(sum(due) - sum(ios[start : at + 1]) - chance)
         assert told == pytest.approx(max(each), abs=1e-6)
 
 
-@pytest.mark.parametrize("rate", [100, 1000, 10_000])
-def test_random_arrivals_that_are_served_at_once_are_seldom_late(rate: int) -> None:
+@pytest.mark.parametrize("seconds", [10, 60, 300])
+@pytest.mark.parametrize("rate", [10, 100, 1000, 10_000])
+def test_random_arrivals_that_are_served_at_once_are_seldom_late(rate: int, seconds: int) -> None:
     random = np.random.default_rng(3)
-    late = 0
-    for _ in range(50):
-        ios = [float(each) for each in random.poisson(rate, 300)]
-        late += sum(each > rate / 10 for each in backlog(ios, [1.0] * 300, float(rate)))
-    assert late <= 0.002 * 50 * 300
+    points = [random.poisson(rate, seconds).tolist() for _ in range(100)]
+    late = sum(any(backlog(ios, [1.0] * seconds, float(rate))) for ios in points)
+    assert late <= 10  # 5 expected at most
 
 
 def test_full_load_has_no_intended_start() -> None:

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
 from math import inf, sqrt
-from statistics import fmean, pstdev
+from statistics import NormalDist, fmean, pstdev
 from types import MappingProxyType
 
 from msgspec import Struct
@@ -31,8 +31,7 @@ from tui.model.operands import Clause, clause
 from tui.model.search import Limit, MeasuredLimit, Offer, Search, SearchPoint, Verdict
 
 PARTS = 10  # of a second, each with a delay of its own
-# standard deviations of Poisson arrivals that are no backlog: of each second, at most of their sum
-CHANCE, SURELY = 2.0, 4.0
+CHANCE = 0.05  # that random arrivals show a backlog anywhere in a point
 MEAN = "mean"
 # codes of what is unknown about the latency from intended start
 INTENDED = WHY, CLOSED, NO_SECONDS = "within-a-second", "closed-loop", "no-seconds"
@@ -45,28 +44,22 @@ def backlog(ios: Sequence[float], lengths: Sequence[float], rate: float) -> list
     """Return how many I/Os were due but not done at the end of each second, at least.
 
     It is the largest shortfall since the end of any second before, less what Poisson arrivals
-    explain: they vary by the square root of their number, so a lag that lasts is not forgotten.
+    explain: with a probability of CHANCE at most, any of them falls short by more.
     """
     found: list[float] = []
-    short = due = apart = 0.0  # from the start: I/Os due but not done, due, summed deviations
-    starts = [(short, due, apart)]
+    looks = len(ios) * (len(ios) + 1) / 2  # pairs of a start and an end
+    reach = NormalDist().inv_cdf(1 - CHANCE / max(looks, 1))
+    short = due = 0.0  # from the start: I/Os due but not done, due
+    starts = [(short, due)]
     for done, length in zip(ios, lengths, strict=True):
         short += rate * length - done
         due += rate * length
-        apart += sqrt(rate * length)
-        found.append(
-            max(
-                0.0,
-                *(
-                    short - before - min(CHANCE * (apart - apart_0), SURELY * sqrt(due - due_0))
-                    for before, due_0, apart_0 in starts
-                ),
-            )
-        )
+        beyond = (short - before - reach * sqrt(due - due_0) for before, due_0 in starts)
+        found.append(max(0.0, *beyond))
         # an earlier start with a larger shortfall never gives more
         while starts and starts[-1][0] >= short:
             starts.pop()
-        starts.append((short, due, apart))
+        starts.append((short, due))
     return found
 
 
