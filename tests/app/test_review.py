@@ -22,6 +22,7 @@ from tui.engine.preflight.preview import HostReadiness
 from tui.journal.rundir import is_running, load_plan
 from tui.library.summary import summarize
 from tui.model.address import HostAddress
+from tui.model.plan import Plan
 from tui.remote.agent import Agent
 from tui.remote.local import LocalTransport
 
@@ -166,8 +167,9 @@ async def test_what_differs_from_the_profile_is_counted_whichever_field_it_is(
         await user.press("escape", "d")
         await user.sees("as in the profile")
         selection = user.app.selection
-        assert (selection.repeat, selection.sweep, user.app.screen.plan.cleanup) == ("", "", True)  # type: ignore[attr-defined]
+        assert (selection.repeat, selection.sweep) == ("", "")
         assert selection.note == "of this run alone"
+        await user.sees(lambda: [plan.cleanup for plan in plans(user)] == [True])
 
 
 async def test_what_is_typed_replaces_what_stood_in_the_field_and_an_arrow_keeps_it(
@@ -194,14 +196,19 @@ async def test_a_wrong_value_is_reported_under_its_field_and_nothing_can_start(h
         assert not (home / "runs").exists()
 
 
+def plans(user: User) -> list[Plan]:
+    """Return the plan on the screen; empty while it is being built."""
+    plan = user.app.screen.plan  # type: ignore[attr-defined]
+    return [] if plan is None else [plan]
+
+
 async def test_repeat_and_note_go_into_the_plan(home: Path) -> None:
     async with opened(review(home)) as user:
         await change(user, "@repeat", "3")
         await change(user, "@note", "before the upgrade")
+        await user.sees(lambda: "before the upgrade" in [each.note for each in plans(user)])
+        assert [[step.repetition for step in plan.steps] for plan in plans(user)] == [[1, 2, 3]]
         await user.sees("  30 s")
-        plan = user.app.screen.plan  # type: ignore[attr-defined]
-        assert [step.repetition for step in plan.steps] == [1, 2, 3]
-        assert plan.note == "before the upgrade"
         await change(user, "@repeat", "0")
         await user.sees("cannot start: repeat")
 
