@@ -17,6 +17,7 @@ from textual.widgets import Button, Input, Static
 
 from tui.app.terminal.leaving import CalmScreen
 from tui.app.widgets.form import TextInput
+from tui.app.widgets.lines import key_line
 from tui.model.problem import BenchtuiError
 
 Returned = TypeVar("Returned")
@@ -293,7 +294,11 @@ class OverwriteDialog(Dialog[bool]):
             dialog.border_title = (
                 "Refused" if self.refused else "All data on these targets will be lost"
             )
-            dialog.border_subtitle = "Esc back" if self.refused else "Enter agree   Esc cancel"
+            dialog.border_subtitle = (
+                key_line(("Esc", "back"))
+                if self.refused
+                else key_line(("Enter", "agree"), ("Esc", "cancel"))
+            )
             with VerticalScroll(can_focus=bool(self.refused), classes="dialog-body"):
                 yield Static(self.findings())
             if not self.refused:

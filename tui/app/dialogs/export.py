@@ -16,7 +16,7 @@ from textual.widgets import Input, Static
 from tui.app.dialogs.confirm import Dialog, Refusal
 from tui.app.terminal.theme import Symbols
 from tui.app.widgets.form import TextInput
-from tui.app.widgets.lines import Lines
+from tui.app.widgets.lines import Lines, key_line
 from tui.app.widgets.picklist import PickList
 from tui.metrics.units import plural
 from tui.text.line import ACCENT, BRIGHT, LABEL, TEXT, Line, clip, rule, wrap
@@ -100,7 +100,9 @@ class ExportDialog(Dialog[ExportRequest | None]):
         with Vertical(classes="dialog") as dialog:
             dialog.styles.width, dialog.styles.max_width = WIDTH, "96%"
             dialog.border_title = Content(self.heading)
-            dialog.border_subtitle = "Enter write   Space redact   Tab next field   Esc cancel"
+            dialog.border_subtitle = key_line(
+                ("Enter", "write"), ("Space", "redact"), ("Tab", "next field"), ("Esc", "cancel")
+            )
             yield PickList(columns, lambda each: each.name, fits=True, id="export-formats")
             yield Static(id="export-about", markup=False)
             yield Static(id="export-names", markup=False)
@@ -249,7 +251,7 @@ class CopyDialog(Dialog[str | None]):
         with Vertical(classes="dialog") as dialog:
             dialog.styles.width, dialog.styles.max_width = WIDEST, "96%"
             dialog.border_title = Content(f"Copy from {self.whose}")
-            dialog.border_subtitle = "Enter or the letter copies   Esc cancel"
+            dialog.border_subtitle = key_line(("Enter", "or the letter copies"), ("Esc", "cancel"))
             chosen = PickList(columns, lambda each: each.key, id="copies")
             chosen.styles.height = len(self.copies) + 1
             yield chosen

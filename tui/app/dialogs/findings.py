@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from tui.app.dialogs.confirm import Dialog
-from tui.app.widgets.lines import Builder, TextPane
+from tui.app.widgets.lines import Builder, TextPane, key_line
 
 
 class FindingsDialog(Dialog[None]):
@@ -35,7 +35,7 @@ class FindingsDialog(Dialog[None]):
         """Yield a pane for the text."""
         pane = TextPane(id="findings")
         pane.border_title = Content(self.about)
-        pane.border_subtitle = "j k scroll   Esc closes"
+        pane.border_subtitle = key_line(("j k", "scroll"), ("Esc", "close"))
         yield pane
 
     def on_mount(self) -> None:

@@ -14,6 +14,7 @@ from textual.widgets import Button, Static
 
 from tui.app.dialogs.confirm import Dialog, Refusal
 from tui.app.widgets.form import FieldSpec, Form
+from tui.app.widgets.lines import key_line
 from tui.engine.extend_search import Spent, with_more
 from tui.metrics.units import plural
 from tui.model import hostspec
@@ -151,7 +152,7 @@ class AddHost(Dialog[NewHosts | None]):
         """Yield the fields and two buttons."""
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = "Add hosts to the inventory"
-            dialog.border_subtitle = "Tab next field"
+            dialog.border_subtitle = key_line(("Tab", "next field"))
             yield Form(lambda name, text: check_host_field(self.taken, name, text), "!")
             yield Refusal()
             with Horizontal(classes="dialog-buttons"):

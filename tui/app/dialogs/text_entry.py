@@ -16,6 +16,7 @@ from textual.widgets import Button, Input, Label, Static
 
 from tui.app.dialogs.confirm import Dialog, Refusal
 from tui.app.widgets.form import SecretInput, TextInput
+from tui.app.widgets.lines import key_line
 
 if TYPE_CHECKING:
     from tui.engine.control import Questions
@@ -44,7 +45,7 @@ class LineDialog(Dialog[str | None]):
         """Yield the title, the input, and the explanation."""
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = Content(self.question)
-            dialog.border_subtitle = f"Enter {self.does}   Esc cancel"
+            dialog.border_subtitle = key_line(("Enter", self.does), ("Esc", "cancel"))
             yield TextInput(self.value)
             yield Refusal()
             yield Static(self.about, classes="line-about", markup=False)
@@ -99,7 +100,9 @@ class NewProfile(Dialog[tuple[str, str] | None]):
         """Yield an explanation, an input with a free name, and two buttons."""
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = f"New profile based on {self.origin}"
-            dialog.border_subtitle = "Enter extend   Tab copy   Esc cancel"
+            dialog.border_subtitle = key_line(
+                ("Enter", "extend"), ("Tab", "copy"), ("Esc", "cancel")
+            )
             yield Static(ABOUT, markup=False, classes="dialog-body")
             yield TextInput(self.free_name(), placeholder="family/name")
             yield Static(id="new-problem", markup=False)

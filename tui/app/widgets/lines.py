@@ -414,6 +414,12 @@ def entitle(pane: Widget, title: str | None = None, subtitle: str | None = None)
         pane.border_subtitle = subtitle
 
 
+def key_line(*pairs: tuple[str, str]) -> Content:
+    """Return keys with their labels for the border of a dialog, the keys as in the footer."""
+    made = [Content.assemble((key, "bold $accent"), f" {label}") for key, label in pairs]
+    return Content("   ").join(made)
+
+
 def style_of(role: str, *, palette: bool) -> str:
     """Return Textual's style for a role.
 
