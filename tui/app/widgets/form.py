@@ -387,6 +387,7 @@ class PlanForm(Form):
         """Show the cursor, or hide it while a field has the focus."""
         self.moved &= visible
         field = self.at_cursor if visible else None
+        self.set_class(field is not None, "-steered")
         for each in self.fields:
             each.set_class(each is field, "-cursor")
 
