@@ -175,12 +175,14 @@ NUMBERS = count(1)
 
 
 def again(record: RunRecord) -> RunRecord:
-    """Return a run as if it had been measured once more: its rates differ by next to nothing."""
+    """Return a run as if it had been measured once more: its figures differ by next to nothing."""
     made, nearly = record.model_copy(deep=True), 1 + 1e-9 * next(NUMBERS)
     made.provenance.artefacts = []
     for each in made.steps:
         for total in each.results.aggregate.values():
             total.iops = total.iops and total.iops * nearly
+            for latency in filter(None, (total.clat, total.lat)):
+                latency.stddev_ns = latency.stddev_ns and latency.stddev_ns * nearly
     return made
 
 
