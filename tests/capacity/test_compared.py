@@ -59,7 +59,7 @@ def test_several_searches_on_a_side_are_repetitions(record: RunRecord) -> None:
     few = compare(a[:3], b[:3])
     assert few.word == "too few repetitions to say"
     text = "\n".join(plain_lines(comparison_lines(few, 100)))
-    assert "3 and 3, need 4 each; ranges do not overlap" in " ".join(text.split())
+    assert "3 and 3, and need 4 each; ranges do not overlap" in " ".join(text.split())
     assert "all other figures are from the first of each side" in " ".join(text.split())
     b[3].search.limits[0].most = 1e6  # type: ignore[union-attr]
     assert compare(a, b).word == "not comparable"
@@ -165,7 +165,7 @@ def test_a_system_that_keeps_the_limits_at_no_load_is_worse_than_one_that_does(
     some = compare(mine, [*(again(record) for _ in range(3)), none[0]])
     assert some.search is not None
     assert (some.word, some.search.why) == ("inconclusive",
-        "4 and 3, need 4 each; ranges overlap; "
+        "the sides have 4 and 3, and need 4 each; ranges overlap; "
                                             "no load meets the limits in 1 of 4 searches of B")  # fmt: skip
 
 
