@@ -98,7 +98,7 @@ def test_a_check_that_came_after_the_run_refuses_nothing_that_ran() -> None:
 def test_when_none_can_be_made_each_says_why() -> None:
     with pytest.raises(UsageError) as refused:
         proof(kept(hosts=HOSTS[:1]), BLOCK, FEWER)
-    assert "half the block size: job read_iops: cannot halve blocks of 4k: " in str(refused.value)
+    assert "half the block size: cannot halve blocks of 4k: " in str(refused.value)
     assert "half the hosts: there is only one host" in str(refused.value)
 
 
