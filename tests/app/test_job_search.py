@@ -57,7 +57,7 @@ async def test_enter_on_the_row_of_a_job_opens_the_form_filled(home: Path) -> No
         await search(user, "70/30 8k qd16 /mnt/weka")
         await user.sees("New job:")
         assert user.cursor == NEW_JOB
-        await user.press("enter")
+        await user.press("enter", "enter")
         await user.sees(partial(has_plan, user))
         values = job_screen(user).form.values
         assert {name: values[name] for name in ("rw", "rwmixread", "bs", "iodepth", "directory")} == {
@@ -70,7 +70,7 @@ async def test_without_a_target_the_form_asks_for_it(home: Path) -> None:
     write_inventory(home, WEKA)
     async with opened(options(home, hosts=("weka-01",))) as user:
         await search(user, "4k random read")
-        await user.press("enter")
+        await user.press("enter", "enter")
         await user.sees("needs a directory")
         assert job_screen(user).form.has_focus_within
         await user.types("/mnt/weka")
@@ -82,7 +82,7 @@ async def test_what_is_not_understood_is_named_on_both_screens(home: Path) -> No
     async with opened(options(home, hosts=("local",))) as user:
         await search(user, "4k random read turbo")
         await user.sees("not understood: turbo")
-        await user.press("enter")
+        await user.press("enter", "enter")
         await user.sees(partial(has_plan, user))
         await user.sees("not understood: turbo")
 
@@ -115,7 +115,7 @@ async def test_unrelated_presets_are_not_listed_below_a_job(home: Path) -> None:
 async def test_n_opens_the_form_with_the_job_of_the_search(home: Path) -> None:
     async with opened(options(home, hosts=("local",))) as user:
         await search(user, "randwrite 1m x8")
-        await user.press("tab", "n")
+        await user.press("enter", "n")
         await user.sees(partial(has_plan, user))
         assert planned(user).profile.tag == "fio/randwrite-1m"
 
@@ -124,13 +124,13 @@ async def test_a_job_of_another_load_generator_has_its_own_form(home: Path) -> N
     write_inventory(home, WEKA)
     async with opened(options(home, hosts=("weka-01",))) as user:
         await search(user, "mdtest 1m files 16 ranks /mnt/weka")
-        await user.press("enter")
+        await user.press("enter", "enter")
         await user.sees(partial(has_plan, user))
         assert planned(user).steps[0].tool == "mdtest"
         assert job_screen(user).form.values["items"] == "1000000"
         await user.press("escape")
         await search(user, "4k random read /dev/sdb")
-        await user.press("enter")
+        await user.press("enter", "enter")
         await user.sees(lambda: has_plan(user) and planned(user).steps[0].tool == "fio")
         assert job_screen(user).form.values["filename"] == "/dev/sdb"
 
@@ -138,14 +138,14 @@ async def test_a_job_of_another_load_generator_has_its_own_form(home: Path) -> N
 async def test_a_search_asks_before_it_replaces_what_was_typed(home: Path) -> None:
     async with opened(options(home, hosts=("local",))) as user:
         await search(user, "4k random read")
-        await user.press("enter")
+        await user.press("enter", "enter")
         await user.sees(partial(has_plan, user))
         assert not job_screen(user).unsaved, "nothing was typed here"
         await change(user, "numjobs", "64")
         await user.sees(lambda: bool(job_screen(user).unsaved))
         await user.press("escape", "escape")
         await search(user, "1m seq write")
-        await user.press("enter")
+        await user.press("enter", "enter")
         await user.sees(lambda: isinstance(user.app.screen, Confirm))
         await user.press("d")
         await user.sees(lambda: has_plan(user) and planned(user).profile.tag == "fio/write-1m")
@@ -155,7 +155,7 @@ async def test_a_search_asks_before_it_replaces_what_was_typed(home: Path) -> No
 async def test_a_job_for_this_machine_with_a_device_has_no_directory(home: Path) -> None:
     async with opened(options(home, hosts=("local",))) as user:
         await search(user, "4k random read /dev/sdb")
-        await user.press("enter")
+        await user.press("enter", "enter")
         await user.sees(partial(has_plan, user))
         assert job_screen(user).form.values["directory"] == ""
 

@@ -269,28 +269,12 @@ def test_a_search_selects_no_profile_that_overwrites_a_device_if_another_fits_as
     )
 
 
-async def test_enter_in_the_filter_opens_its_only_match_and_says_so(home: Path) -> None:
-    async with opened(options(home, hosts=("local",)), size=(120, 36)) as user:
-        await go_to(user, "demo/quick")
-        await user.press("slash")
-        await user.types("mapr 8k")
-        await user.sees("Enter done")
-        await user.press("enter")
-        assert user.scope == "profiles", "two profiles match"
-        await user.press("slash")
-        await user.types("nfs-randwrite-8k")
-        await user.sees("Enter open")
-        await user.press("enter")
-        await user.sees(lambda: user.scope == "review")
-        assert user.app.selection.profile == "mapr/nfs-randwrite-8k"
-
-
 async def test_a_job_that_was_just_saved_is_seen_whatever_the_filter_says(home: Path) -> None:
     async with opened(options(home, hosts=("local",))) as user:
         await go_to(user, "demo/quick")
         await user.press("slash")
         await user.types("4k random read qd7")
-        await user.press("enter")
+        await user.press("enter", "enter")
         await user.sees(lambda: user.scope == "job" and user.app.screen.plan is not None)  # type: ignore[attr-defined]
         await user.press("ctrl+s", "ctrl+u")
         await user.types("my/rr")
@@ -310,7 +294,7 @@ async def test_a_profile_that_was_just_made_is_seen_whatever_the_filter_says(hom
         await user.press("slash")
         await user.types("wkreadio")
         await user.sees(lambda: user.cursor == "weka/read-iops")
-        await user.press("tab", "N")
+        await user.press("enter", "N")
         await user.sees("New profile based on")
         await user.press("enter")
         await user.sees(lambda: user.scope == "editor")

@@ -165,8 +165,8 @@ def test_host_with_an_old_fio(attempt: Attempt, tmp_path: Path) -> None:
 def test_missing_directory(attempt: Attempt, tmp_path: Path) -> None:
     attempt.settings["directory"] = str(tmp_path / "nowhere")
     said = attempt.refused()
-    assert f"h1: directory {tmp_path / 'nowhere'} does not exist" in said
-    assert f"h2: directory {tmp_path / 'nowhere'} does not exist" in said
+    assert f"h1: {tmp_path / 'nowhere'} does not exist" in said
+    assert f"h2: {tmp_path / 'nowhere'} does not exist" in said
 
 
 def test_directory_that_takes_no_files(attempt: Attempt) -> None:

@@ -56,7 +56,7 @@ def launch(terminal: Terminal, target: Path, runtime: str) -> None:
         set_field(terminal, value)
     terminal.wait_for("4 changed")
     terminal.keys("Escape")
-    terminal.wait_for("d defaults")  # the footer of the screen, not of a field
+    terminal.wait_for("Ctrl+S save")  # the footer of the screen, not of a field
     terminal.keys("Enter")
 
 

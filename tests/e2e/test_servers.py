@@ -141,7 +141,7 @@ def test_the_summary_has_the_load_of_hosts_and_servers(shown: tuple[dict[str, An
     text = shown[1]
     assert "load on hosts" in text and "\nservers " in text
     assert "OSD CPU: " in text and " 2 processes on 1 host" in text
-    assert "(4 processes)" in text
+    assert "for each of 4 processes" in text
 
 
 def test_nothing_stays_on_a_server(shown: tuple[dict[str, Any], str]) -> None:

@@ -183,7 +183,7 @@ def test_a_ramp_of_the_profile_is_part_of_the_time_of_each_point(catalogue: Cata
     assert (found.search.lead_s, found.search.own_ramp, found.steps[0].ramp_s) == (30.0, True, 30.0)
     assert time_bounds(found) == (600.0, 600.0)
     assert (
-        "30 s to 2 min each after 30 s of load, at most 10 min of load and pauses"
+        "30 s to 2 min each, after 30 s of load, at most 10 min of load and pauses"
         in review_text(found)
     )
     free = time_bounds(
@@ -258,7 +258,7 @@ def test_what_a_search_sets_itself_is_reported_once_before_it_starts(catalogue: 
     found = plan(catalogue, "my/rated", SearchChoice(), overrides={"runtime": "5m"})
     told = caveats_of(found)
     assert [caveat.partition(":")[0] for caveat in told] == [
-        "job mix",
+        "rate_iops=500 is ignored",
         "runtime is ignored",
     ]
     assert "rate_iops=500 is ignored" in told[0]

@@ -165,7 +165,7 @@ def comparison(screen: PtyScreen) -> None:
         changed(screen, " ")
     changed(screen, "c", "╭─ Compare")
     changed(screen, "l", "the runs have no latencies in common|by latency")
-    changed(screen, "y", "Copy of")
+    changed(screen, "y", "Copy from")
     screen.keys("\r")
     screen.wait_until(lambda: screen.copied, "what is copied")
     assert (

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from math import sqrt
 from operator import mul
 from statistics import fmean, pvariance
+
+from msgspec import Struct
 
 LEAST_SECONDS = 10
 BLOCKS = 5  # minimum number of blocks of a series
@@ -18,8 +19,7 @@ BLOCK_LAGS = 3.0  # block length over the lag of the last correlation
 ACROSS = 1.5  # tuned so that at most 5 % of equal pairs differ: tests/long/bench/same_pairs.py
 
 
-@dataclass(frozen=True, slots=True)
-class LogSpread:
+class LogSpread(Struct, frozen=True):
     """Standard error of a figure's logarithm, with degrees of freedom."""
 
     error: float

@@ -30,7 +30,7 @@ from tui.app.terminal.driver import TightCompositor
 from tui.app.terminal.leaving import CalmScreen
 from tui.app.widgets.form import TextInput
 from tui.app.widgets.lines import ASCII, TextPane
-from tui.app.widgets.picklist import Heading, PickList
+from tui.app.widgets.picklist import PickList
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -402,6 +402,7 @@ class Bottom(CalmScreen, Screen[None]):
 
 
 FILTER_KEYS = (
+    ("Enter", "done"),
     ("Esc", "clear"),
     ("Up Down", "choose"),
     ("F1", "help"),
@@ -415,9 +416,6 @@ class FilteredScreen(StepScreen):
     Derive, yield a `PickList` and a `TextInput` of class "filter", and fill the list in
     `show_rows`.
     """
-
-    OPENS: ClassVar[str] = ""  # the action that opens the only match; empty: Enter opens none
-    MADE: ClassVar[frozenset[str]] = frozenset()  # keys of headings that this action opens
 
     @property
     def picklist(self) -> PickList[Any]:
@@ -442,8 +440,7 @@ class FilteredScreen(StepScreen):
     def on_descendant_focus(self) -> None:
         """Show the filter's keys in the footer while the filter has the focus."""
         if self.filter.has_focus:
-            enter = ("Enter", "open" if self.opens_match else "done")
-            self.query_one(KeyBar).show_hint(enter, *FILTER_KEYS)
+            self.query_one(KeyBar).show_hint(*FILTER_KEYS)
         else:
             self.show_keys()
 
@@ -456,40 +453,25 @@ class FilteredScreen(StepScreen):
         if self.filter.has_focus and event.key in ("down", "up"):
             event.stop()
             self.picklist.move(1 if event.key == "down" else -1)
-            self.on_descendant_focus()
 
     @on(Input.Changed, ".filter")
     def filter_typed(self) -> None:
         """Filter the list while typing.
 
         Textual calls decorated methods directly and ignores overrides, so this one only calls
-        `filter_changed`, then shows what Enter does.
+        `filter_changed`.
         """
         self.filter_changed()
-        self.on_descendant_focus()
 
     def filter_changed(self) -> None:
         """Show the rows that match the filter."""
         self.show_rows()
 
-    @property
-    def opens_match(self) -> bool:
-        """Whether Enter in the filter opens the row under the cursor: the only match, or a row that
-        was made of the filter's words.
-        """
-        made = self.picklist.cursor_key in self.MADE
-        rows = sum(
-            not isinstance(row, Heading) or row.key in self.MADE for row in self.picklist.rows
-        )
-        return bool(self.OPENS and self.filter.value.strip()) and (made or rows == 1)
-
     @on(Input.Submitted, ".filter")
     def filter_done(self) -> None:
-        """Keep the filter and return to the list, or open its only match."""
+        """Keep the filter and return to the list."""
         self.set_focus(self.picklist)
         self.filter.set_class(bool(self.filter.value), "-shown")
-        if self.opens_match:
-            getattr(self, f"action_{self.OPENS}")()
 
     def clear_filter(self) -> None:
         """Clear and hide the filter."""

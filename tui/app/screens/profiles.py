@@ -45,7 +45,6 @@ class ProfilesScreen(FilteredScreen):
     """Lists profiles by family, with details of the one under the cursor."""
 
     SCOPE = "profiles"
-    OPENS, MADE = "next", frozenset({profiles_job.NEW_JOB})
     CSS_PATH = "profiles.tcss"
 
     def __init__(self) -> None:

@@ -96,7 +96,6 @@ class RunsScreen(FilteredScreen):
     """Lists the saved runs, with what each measured."""
 
     SCOPE = "runs"
-    OPENS = "open"
     CSS_PATH = "runs.tcss"
 
     def __init__(self) -> None:
