@@ -19,13 +19,14 @@ bt_supervise() { # RUN HOST TASK LEASE GRACE ARMED UMASK ARGV...: in the task's 
   [ "$BT_ARMED" = 0 ] || exec 5<>go 6<go || exit 1 # held open, so that a word written early is not lost
   bt_proc $$
   BT_SUP=$$ BT_SUP_START=$BT_START
+  BT_EPOCH=$(date +%s) # not once the load runs: bash 5.2 fails if a signal comes while it parses "$(...)"
   (bt_run_load "$@") 5>&- &
   BT_RUNNER=$! BT_RUNNER_START=
   exec 6<&-
   bt_proc "$BT_RUNNER" && BT_RUNNER_START=$BT_START
   bt_boot_id
   bt_put seconds "$BT_LEASE"
-  bt_put pid "$BT_SUP $BT_SUP_START $(date +%s) $BT_GOT"
+  bt_put pid "$BT_SUP $BT_SUP_START $BT_EPOCH $BT_GOT"
   (bt_guard) 5>&- 8>&- 9>&- &
   BT_GUARD=$!
   bt_proc "$BT_GUARD" && bt_put guard "$BT_GUARD $BT_START"
@@ -240,19 +241,20 @@ bt_end_load() { # asks, insists, kills
   fi
   BT_LOAD='' BT_LOAD_START=''
   [ -e load ] && read -r BT_LOAD BT_LOAD_START <load
-  bt_signal_load "$(bt_polite)"
+  bt_polite
+  bt_signal_load "$BT_POLITE"
   bt_await_exit "$BT_GRACE"
   bt_signal_load TERM
   bt_await_exit 2
   bt_signal_load KILL
 }
 
-bt_polite() { # INT, which fio answers with its results; TERM where the load ignores INT or must end at once
+bt_polite() { # sets BT_POLITE: INT, which fio answers with its results; TERM where the load ignores INT or must end at once
   local key='' mask=''
   [ "$BT_WHY" = abort ] || while read -r key mask; do [ "$key" = SigIgn: ] && break; done 2>/dev/null <"/proc/$BT_LOAD/status"
   case $key$mask in
-    SigIgn:*[014589cdCD]) bt_say INT ;; # bit 1 of the last digit is SIGINT
-    *) bt_say TERM ;;
+    SigIgn:*[014589cdCD]) BT_POLITE=INT ;; # bit 1 of the last digit is SIGINT
+    *) BT_POLITE=TERM ;;
   esac
 }
 
