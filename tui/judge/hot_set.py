@@ -166,7 +166,7 @@ def _of_job(at: StepEvidence, task: HostTask, job: JobLoad) -> HotSet | None:
     """Return the hot set of a job's workers; None if its I/Os were not counted."""
     dirs = of_job(at, task.host, job)
     counted = {name: dirs[name] for name in each_io_once(dirs) if name in MOVING}
-    # at the end of a running load, if it goes on like this
+    # of a running load: projected to its end at the rate so far
     ios = sum(each.ios for each in counted.values()) / at.passed
     moved = sum(each.bytes for each in counted.values()) / at.passed
     # all files of the host as one

@@ -44,7 +44,7 @@ def by_generator(tool: str, told: Clause) -> Clause:
 
 
 def of_tool(tool: str, told: Told) -> Told:
-    """Return what a load generator says: its own code quoted by `by_generator`, a text as it is."""
+    """Mark a load generator's clause with `by_generator`; return a text unchanged."""
     return told if isinstance(told, str) else by_generator(tool, told)
 
 

@@ -401,8 +401,8 @@ LEAST_BEGUN = 3  # lines of a block that say something, with its heading
 
 
 def whole_heads(lines: list[Line], rows: int) -> list[Line]:
-    """Return lines whose first `rows` are on the screen, none of them the mere head of a block that
-    goes on below; such a block begins below.
+    """Return lines of which `rows` are visible, with blank lines inserted so that a block of which
+    only the head would be visible begins below them.
     """
     if len(lines) <= rows or not lines[rows].plain.strip():
         return lines

@@ -68,7 +68,7 @@ def row(name: str, stream: Path) -> kept.Row:
 
 
 def with_jobs(run: Path) -> None:
-    """Let the plan say what the load is, so that no check lacks it."""
+    """Describe the load in the plan, which some checks need."""
     path = run / PLAN_FILE
     plan = msgspec.json.decode(path.read_bytes(), type=Plan)
     (step,) = plan.steps
