@@ -397,7 +397,7 @@ def _by_ranks(attempt: PointRepetition, figure: Headline) -> LogSpread | None:
         return None
     interval = stats.percentile_interval(latency.buckets.idx, latency.buckets.n, figure.percentile)
     spread = None if interval is None else stats.of_interval(interval, LEAST_SECONDS)
-    return None if spread is None else replace(spread, error=spread.error * UNKNOWN)
+    return None if spread is None else LogSpread(spread.error * UNKNOWN, spread.degrees)
 
 
 def _beyond(columns: SeriesColumns, latency: Latency, percentile: float) -> LogSpread | None:
