@@ -90,11 +90,19 @@ async def test_it_stands_in_place_of_bandwidth_that_is_reported_in_large_digits(
 
 
 @pytest.mark.parametrize(("hosts", "lines"), [(4, 3), (4, 2), (7, 4), (40, 3), (3, 5)])
-async def test_all_lines_are_used_and_the_title_counts_hosts_that_share_one(
+async def test_all_lines_are_used_and_slow_hosts_have_their_name(
     tmp_path: Path, hosts: int, lines: int
 ) -> None:
     async with stage(made(tmp_path, hosts), WIDE) as (app, _):
         strip = app.screen.query_one("#live-strip", HostStrip)
-        head, *body, _ = (line.plain for line in strip.build(100, lines + 2))
-        assert sum("weka-" in line for line in body) == min(hosts, lines)
-        assert (f"{hosts} in {lines} lines" in head) == (hosts > lines)
+        _, *body, _ = (line.plain for line in strip.build(100, lines + 2))
+        named = [line.split()[1] for line in body if "weka-" in line]
+        assert len(named) == min(hosts, lines)
+        assert {"weka-02", f"weka-{hosts:02}"} <= {*named}, "slow and silent"
+
+
+async def test_hosts_that_share_a_line_are_named_as_a_range(tmp_path: Path) -> None:
+    async with stage(made(tmp_path, 40), WIDE) as (app, _):
+        strip = app.screen.query_one("#live-strip", HostStrip)
+        _, *body, _ = (line.plain for line in strip.build(100, 5))
+        assert [line.split()[1] for line in body] == ["weka-02", "weka-[14-26]", "weka-40"]

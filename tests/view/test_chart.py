@@ -66,7 +66,7 @@ def test_every_recorded_run_has_a_chart_of_the_size_asked_for(
 def test_axes_have_round_marks_with_units() -> None:
     text = chart(record_with(column([3.1 * 2**30] * 300)), "bandwidth", 100, 20)
     labels = [label.strip() for label in re.findall(r"^(.*)┤", text, re.MULTILINE)]
-    assert labels == ["4 GiB/s", "3 GiB/s", "2 GiB/s", "1 GiB/s", "0"]
+    assert labels == ["3.2 GiB/s", "2.4 GiB/s", "1.6 GiB/s", "0.8 GiB/s", "0"]
     assert text.splitlines()[-1].split() == ["0:00", "1:00", "2:00", "3:00", "4:00", "5:00"]
 
 

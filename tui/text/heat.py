@@ -35,6 +35,7 @@ QUARTER = OCTAVE // 4  # a fitted axis begins and ends at quarters of an octave
 LATENCY = METRICS["latency"]
 IMPORTANCE = (99.9, 50.0, 99.0)  # if lines share a row, the last one is drawn
 MOST_HIDDEN = 0.1  # of its columns: a line that shares more with others is not drawn at all
+LINGER = 1 / 3  # of a row: a line stays in its row until its value is this far beyond it
 MARKS = {50.0: ("─", "-"), 99.0: ("━", "="), 99.9: ("┄", "~")}
 SHADES = "░░░▒▓█"  # by weight, as above
 RAMP = "..:+*#"  # none of MARKS
@@ -73,10 +74,17 @@ class LatencyAxis:
             found[0] = f"<{_short(self.low + step)}"
         return found
 
-    def row_of(self, value_ns: float, rows: int) -> int:
-        """Return the row that shows a latency."""
+    def row_of(self, value_ns: float, rows: int, before: int | None = None) -> int:
+        """Return the row that shows a latency.
+
+        It is the row of the column `before` if the latency is close enough to it: a line at the
+        edge of two rows does not jump between them.
+        """
         index = self.nearest(value_to_index(int(value_ns)), rows)
-        return (index - self.low) // step_of(self.span, rows)
+        place = (index - self.low) / step_of(self.span, rows)
+        if before is not None and before - LINGER <= place < before + 1 + LINGER:
+            return before
+        return int(place)
 
     def nearest(self, index: int, rows: int) -> int:
         """Return `index`, limited to the buckets that this many rows show."""
@@ -174,11 +182,7 @@ class HeatCells:
         """Return the percentiles that are drawn as lines: those that have a row of their own in
         nearly all columns, the most important last.
         """
-        here, scale = [axis.cell(at, columns) for at in range(columns)], self.axis(rows)
-        found = [
-            {each: scale.row_of(value, rows) for each, value in known.items() if value is not None}
-            for known in map(self._known, here)
-        ]
+        found = self.tracks(axis, columns, rows)
         kept: list[float] = []
         for each in reversed(IMPORTANCE):
             known = [at for at in found if each in at]
@@ -186,6 +190,20 @@ class HeatCells:
             if known and hidden <= MOST_HIDDEN * len(known):
                 kept.insert(0, each)
         return tuple(kept)
+
+    def tracks(self, axis: TimeAxis, columns: int, rows: int) -> list[dict[float, int]]:
+        """Return the row of each percentile in each column, without those that are unknown."""
+        scale, found = self.axis(rows), []
+        before: dict[float, int] = {}
+        for column in range(columns):
+            known = self._known(axis.cell(column, columns))
+            before = {
+                each: scale.row_of(value, rows, before.get(each))
+                for each, value in known.items()
+                if value is not None
+            }
+            found.append(before)
+        return found
 
     def _known(self, span: tuple[int, int]) -> dict[float, float | None]:
         """Return the percentiles of a column, computed again only if its counts changed."""
@@ -198,21 +216,24 @@ class HeatCells:
         return held[1]
 
     def drawn(
-        self, span: tuple[int, int], rows: int, paint: HeatPaint, *, here: bool
+        self,
+        span: tuple[int, int],
+        rows: int,
+        paint: HeatPaint,
+        track: Mapping[float, int],
+        *,
+        here: bool,
     ) -> tuple[Run, ...]:
-        """Return the cells of one column, top first; redrawn only if the counts changed."""
-        stamp = tuple(part.stamp(*span) for part in self.parts)
+        """Return the cells of one column, top first, with lines in the rows of `track`; redrawn
+        only if the counts or lines changed.
+        """
+        stamp = (*(part.stamp(*span) for part in self.parts), *track.items())
         axis = self.axis(rows)
         key = (span, rows, paint, here, axis)
         held = self._drawn.get(key)
         if held is None or held[0] != stamp:
-            items, known = self.items(*span), self._known(span)
-            lines = {
-                axis.row_of(value, rows): each
-                for each in paint.lines
-                if (value := known.get(each)) is not None
-            }
-            cells = _column(items, lines, axis, rows, paint, here=here)
+            lines = {track[each]: each for each in paint.lines if each in track}
+            cells = _column(self.items(*span), lines, axis, rows, paint, here=here)
             held = self._drawn[key] = (stamp, cells)
         return held[1]
 
@@ -259,7 +280,8 @@ def heat_lines(
     width, rows = size[0] - SCALE, size[1]
     cursor = axis.column_of(axis.cursor_s, width) if axis.cursor_s is not None else None
     columns = [
-        cells.drawn(axis.cell(at, width), rows, paint, here=at == cursor) for at in range(width)
+        cells.drawn(axis.cell(at, width), rows, paint, track, here=at == cursor)
+        for at, track in enumerate(cells.tracks(axis, width, rows))
     ]
     lines, labels = [], cells.axis(rows).labels(rows)
     for place, row in enumerate(zip(*columns, strict=True)):

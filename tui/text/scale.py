@@ -12,11 +12,10 @@ from tui.text.sparkline import Symbols
 
 MOST_STEPS = 5
 NICE = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
-ROUND = ((1, 2, 2.5, 5), (1.25, 1.5, 3, 4, 6, 7.5))  # leading digits of steps, the roundest first
-LESS_ROUND, ONLY = (
-    0.15,
-    0.45,
-)  # what a less round step costs, and a single one, in heights of values
+# leading digits of steps, the roundest first
+ROUND = ((1, 2, 2.5, 5), (1.25, 1.5, 3, 4, 6, 7.5, 8), (1.2, 1.6, 3.5, 4.5, 7, 9))
+LESS_ROUND = 0.1  # what a less round step costs, in heights of values
+ONLY = 0.45  # and a single one
 LOW = 4  # rows that may have a single step
 SAME = 1e-6
 LEEWAY = 0.001  # by which values may be above the last tick

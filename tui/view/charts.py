@@ -369,26 +369,29 @@ def even_marks(highest: float, rows: int, lowest: float = 0.0) -> tuple[float, l
     """Return the end of an axis, and its ticks: round values, whole rows apart, none of the
     values above the last.
 
-    The first tick is the start of the axis. `rows`: height of the axis in cells.
+    The axis is the shortest one; less round steps and a single one count as length. The first
+    tick is the start of the axis. `rows`: height of the axis in cells.
     """
     closest, most = max(2, -(-rows // MANY)), max(highest, 1e-9)
-    steps = {
-        apart: _step_between(lowest, most, (rows - 1) // apart)
-        for apart in range(closest, closest + 4)
-        if apart < rows
-    }
-    apart = min(steps, key=lambda each: (round(steps[each] / each, 9), each))
-    step = steps[apart]
+    span = max(most - lowest, LEAST_SPAN * most)
+    found: dict[float, tuple[float, int]] = {}
+    for apart in range(closest, min(closest + 4, rows)):
+        count = (rows - 1) // apart
+        for place, leads in enumerate(EVEN):
+            step = _step_between(lowest, most, count, leads)
+            cost = step * rows / apart / span + place * LESS_ROUND + (count == 1) * FEW
+            found.setdefault(round(cost, 9), (step, apart))
+    step, apart = found[min(found)]
     first = floor(lowest / step)
     marks = [step * (first + at) for at in range((rows - 1) // apart + 1)]
     return marks[0] + step * dots_of(rows) / (apart * DOWN), marks
 
 
-def _step_between(lowest: float, highest: float, count: int) -> float:
+def _step_between(lowest: float, highest: float, count: int, leads: Sequence[float]) -> float:
     """Return the smallest round step for which `count` steps cover `lowest` to `highest`."""
-    step = round_step(max(highest - lowest, LEAST_SPAN * highest) / count, FINE)
+    step = round_step(max(highest - lowest, LEAST_SPAN * highest) / count, leads)
     while step * (floor(lowest / step) + count) < highest * (1 - 1e-9):
-        step = round_step(step * 1.01, FINE)
+        step = round_step(step * 1.01, leads)
     return step
 
 
@@ -411,7 +414,13 @@ def value_ticks(metric: ChartMetric, highest: float, count: int, lowest: float =
     )
 
 
-COARSE, FINE = (1, 2, 2.5, 5, 10), (1, 2, 2.5, 3, 4, 5, 10)
+COARSE = (1, 2, 2.5, 5, 10)
+EVEN = (
+    (1, 2, 2.5, 3, 4, 5, 10),
+    (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10),
+    (1, 1.2, 1.25, 1.5, 1.6, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 7.5, 8, 9, 10),
+)  # the roundest first
+LESS_ROUND = 0.1  # what a less round step costs, in lengths of the values
 
 
 def round_step(least: float, leads: Sequence[float] = COARSE) -> float:

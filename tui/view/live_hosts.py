@@ -194,16 +194,18 @@ class HostLevels:
 
         A row is a host, or a group of hosts with the name of the slowest.
         """
-        count = len(self.names)
-        rows = min(most, count)
-        edges = [place * count // rows for place in range(rows + 1)] if rows > 0 else []
         behind = self._behind()
-        return [self._row(a, b, behind) for a, b in pairwise(edges)]
+        return [self._row(a, b, behind) for a, b in groups_of(len(self.names), most)]
 
     @property
     def used(self) -> set[int]:
         """The levels that occur in any column."""
         return set().union(*self.levels)
+
+    @property
+    def notable(self) -> int:
+        """The steps below the median from which a host is slower than others."""
+        return min(self._behind(), default=0) + NOTABLE
 
     def worst_first(self) -> list[StripRow]:
         """Return one row per host: slow hosts first, the slowest on top."""
@@ -220,14 +222,21 @@ class HostLevels:
         ]
 
     def _row(self, first: int, end: int, behind: list[int]) -> StripRow:
+        names = self.names[first:end]
         if end - first == 1:
             return StripRow(
-                self.names[first], [levels[first] for levels in self.levels], behind[first]
+                names[0], names, [levels[first] for levels in self.levels], behind[first]
             )
         worst = max(range(first, end), key=lambda place: behind[place])
-        return StripRow(
-            self.names[worst], [min(levels[first:end]) for levels in self.levels], behind[worst]
-        )
+        levels = [min(levels[first:end]) for levels in self.levels]
+        return StripRow(self.names[worst], names, levels, behind[worst])
+
+
+def groups_of(count: int, most: int) -> list[tuple[int, int]]:
+    """Return first and end of at most `most` groups of hosts, as equal as possible."""
+    rows = min(most, count)
+    edges = [place * count // rows for place in range(rows + 1)] if rows > 0 else []
+    return list(pairwise(edges))
 
 
 class _Seconds(NamedTuple):
@@ -257,12 +266,13 @@ def _rates_in(host: HostView, seconds: _Seconds, job: str | None) -> list[float 
 
 
 class StripRow(Struct, frozen=True):
-    """One row of a strip of hosts: a name, and a level per column.
+    """One row of a strip of hosts: the slowest one, all of them, and a level per column.
 
     `behind`: steps below the median, summed over all columns.
     """
 
     name: str
+    names: list[str]
     levels: list[int]
     behind: int
 

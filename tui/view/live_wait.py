@@ -101,8 +101,9 @@ def _next(state: RunState, plan: Plan | None) -> str:
         if plan is not None and plan.steps
         else None
     )
-    runtime = f": {clock(step.runtime_s)} of load" if step is not None and step.runtime_s else ""
-    return f"then all hosts start{runtime}"
+    if step is None or not step.runtime_s:
+        return "then all hosts start"
+    return f"then {clock(step.runtime_s)} of load on all hosts"
 
 
 def _layout(state: RunState, plan: Plan | None, hosts: list[HostView]) -> Waiting:

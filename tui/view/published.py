@@ -17,7 +17,7 @@ from tui.metrics.buckets import SHOWN_NAMES
 from tui.metrics.registry import METRICS
 from tui.model.problem import Problem
 from tui.model.record import RunRecord
-from tui.text.line import BAD, LABEL, TEXT, VALUE, WARN, Line, plain_lines
+from tui.text.line import BAD, GOOD, LABEL, TEXT, VALUE, WARN, Line, plain_lines
 from tui.text.table import Column, text_table
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _UNIT = re.compile(r"(\d)([KMGT]i?B\b)")  # a unit right after its number
 
 UNFAIR = " (not comparable)"  # end of badges
+UNSAID = "?"  # number of clients that a source does not give
 MULTIPLE = 10  # from here on a change is shown as a multiple
 EQUAL = 0.0005
 IN_FULL = 6  # more comparisons are a sweep: one figure each
@@ -37,6 +38,7 @@ JOINED = ("differs", "unknown")  # short texts: all on one line
 WIDTH = 80
 OUR_MARKS = {"valid-with-warnings": "?", "invalid": "!"}
 OURS = {"valid-with-warnings": WARN, "invalid": BAD}
+UNFAIR_STRENGTH = "*60"
 OURS_IS = "ours is"  # title of the column that says how ours compares with theirs
 ROLES = {"ok": TEXT, "doubtful": WARN, "error": BAD}
 
@@ -44,7 +46,7 @@ ROLES = {"ok": TEXT, "doubtful": WARN, "error": BAD}
 class PublishedRow(Struct, frozen=True):
     """One figure of a published result next to ours.
 
-    Only the first row of a result has its `number`.
+    Only the first row of a result has its `number` and its `clients`.
     """
 
     number: int | None
@@ -56,6 +58,16 @@ class PublishedRow(Struct, frozen=True):
     validity: str
     verdict: str = "valid"  # of our run
     fair: bool = True  # whether the ratio may be quoted
+    clients: str = ""  # number of them, and ours if it differs
+    differ: bool = False  # whether they do
+    better: bool | None = None  # whether ours is better; None: equal, or unknown
+
+    @property
+    def change_role(self) -> str:
+        """Role of the change; weak if the results cannot be compared."""
+        if self.better is None:
+            return TEXT if self.fair else LABEL
+        return (GOOD if self.better else BAD) + ("" if self.fair else UNFAIR_STRENGTH)
 
 
 class PublishedNote(Struct, frozen=True):
@@ -102,10 +114,15 @@ class PublishedView(Struct, frozen=True):
                 lambda row: f"{row.number or '':>{digits}} {row.label}",
                 least=16,
             ),
+            Column(
+                "clients",
+                lambda row: (row.clients, WARN if row.differ else LABEL),
+                drop=1,
+            ),
             Column("figure", lambda row: row.figure, role=LABEL),
             Column("ours", lambda row: (row.ours, OURS.get(row.verdict, VALUE)), right=True),
             Column("published", lambda row: (row.theirs, ROLES[row.validity]), right=True),
-            Column(OURS_IS, lambda row: (row.change, TEXT if row.fair else LABEL), right=True),
+            Column(OURS_IS, lambda row: (row.change, row.change_role), right=True),
         )
         return text_table(columns, self.rows, width) if self.rows else []
 
@@ -185,6 +202,8 @@ def rows_of(
     runs = f", {len(found.steps)} runs" if len(found.steps) > 1 else ""
     label = f"{label_of(found, several, record)}{runs}"
     fair = not found.badge.endswith(UNFAIR)
+    ours = next((each.ours for each in found.differs if each.what == "clients"), "")
+    clients = f"{found.baseline.hosts or UNSAID}{f' (ours {ours})' if ours else ''}"
     for place, each in enumerate(figures if full else figures[:1]):
         first = place == 0
         yield PublishedRow(
@@ -197,6 +216,9 @@ def rows_of(
             validity=found.baseline.validity,
             verdict=found.verdict or "valid",
             fair=fair,
+            clients=clients if first else "",
+            differ=bool(ours),
+            better=is_better(each),
         )
 
 
@@ -296,17 +318,27 @@ def change_text(found: Compared, *, fair: bool = True) -> str:
         return f"{_percent(low - 1, '-')} to {_percent(high - 1, '+')} %"
     ends = (low - 1, high - 1) if low >= 1 else (high - 1, low - 1)
     shown = dict.fromkeys(map(_percent, ends))
-    return f"{'-'.join(shown)} % {_judged(found.figure, more=low >= 1, fair=fair)}"
+    return f"{'-'.join(shown)} % {_judged(found, more=low >= 1, fair=fair)}"
 
 
-def _judged(figure: PublishedFigure, *, more: bool, fair: bool) -> str:
-    """Return whether more of a figure is better; only how it differs if that is unknown, or the
-    comparison is not fair.
+def is_better(found: Compared) -> bool | None:
+    """Return whether ours is better than theirs; None if that is unknown, or they are equal."""
+    low, high, known = found.ratio_low, found.ratio_high, METRICS.get(found.figure.metric)
+    if low is None or high is None or known is None or low < 1 < high:
+        return None
+    if abs(low - 1) < EQUAL and abs(high - 1) < EQUAL:
+        return None
+    return (low >= 1) == (known.better == "higher")
+
+
+def _judged(found: Compared, *, more: bool, fair: bool) -> str:
+    """Return whether ours is better; only how it differs if that is unknown, or the comparison is
+    not fair.
     """
-    known = METRICS.get(figure.metric)
-    if known is None or not fair:
+    better = is_better(found)
+    if better is None or not fair:
         return "higher" if more else "lower"
-    return "better" if more == (known.better == "higher") else "worse"
+    return "better" if better else "worse"
 
 
 def _percent(change: float, sign: str = "") -> str:

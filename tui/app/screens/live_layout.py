@@ -39,7 +39,7 @@ ROOMY_LINES = 30
 TALL_LINES = 50  # from which a search leaves lines for graphs of its point
 GRAPHS, MOST_GRAPHS = 5, 15
 CHART = 8  # lines of a chart of six rows in its frame
-UNEVEN = 6  # lines of a graph in which the middle label is not in the middle
+UNEVEN = 7  # lines of a graph whose scale ends below its upper row
 # a map lower than HEAT says less than graphs; the user may want to see every host below it
 HEAT, LOW_HEAT, LEAST_HEAT, MOST_HEAT = 7, 6, 5, 26
 CLEAR_HEAT = 7  # with a lower map, the "so far" rows of two directions are dropped
@@ -328,9 +328,8 @@ class PanelRooms:
 
     @property
     def says_layout(self) -> bool:
-        """Whether there is room to say in a line how far a layout under way is, without a panel."""
-        laid_out = self.screen.feed.state.phase == "layout"
-        return laid_out and self.screen.size.height >= ROOMY_LINES
+        """Whether a line says how far a layout under way is, without a panel."""
+        return self.screen.feed.state.phase == "layout"
 
     @property
     def compares_hosts(self) -> bool:

@@ -52,6 +52,8 @@ class Look:
         """The time axis of all graphs: the elapsed time of the load, rounded up."""
         state = self.screen.feed.state
         start, span = int(state.current.started_t), state.total.span
+        if state.phase == "layout" and span is not None:
+            start = max(start, span[0])  # no heat map has I/Os before the first whole second
         planned = (
             state.phase_expected_s
             if state.current.is_of(state.phase or "measure", state.step)

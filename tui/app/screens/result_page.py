@@ -490,7 +490,7 @@ def published_lines(view: PublishedView | None, tag: str, width: int) -> list[Li
     lines += view.table(width)
     return [
         *lines,
-        Line(),
+        *([Line()] if width >= NARROW else []),
         *(line for note in view.other_notes for line in note_lines(note, width, column)),
     ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -19,9 +19,11 @@ from tui.text.line import (
     fit,
     padded,
     spread,
+    width_of,
     width_of_runs,
     with_cell,
 )
+from tui.text.names import ranges_of
 from tui.text.plot import TimeAxis
 from tui.text.sparkline import Symbols
 from tui.view.live_hosts import (
@@ -32,6 +34,7 @@ from tui.view.live_hosts import (
     SHADES,
     HostLevels,
     StripRow,
+    groups_of,
     role_of,
     words_of,
 )
@@ -45,7 +48,8 @@ LONGEST_NAME = 14
 
 
 class HostStrip(Lines, can_focus=True):
-    """A row per host or group of hosts, over time; a group shows its slowest host.
+    """A row per host or group of hosts, over time; a group shows its slowest host, and has the
+    name of that host if it is far behind.
 
     With colours, two rows share a line. `whole`: one host per line, worst first.
     """
@@ -85,19 +89,21 @@ class HostStrip(Lines, can_focus=True):
         """
         self.hosts, self.axis, self.end_s, self.load, self.job = hosts, axis, end_s, load, job
         if self.display:
-            columns = self.columns_in(self.size.width)
+            columns = self.columns_in(self.size.width, self.size.height - 2)
             if columns >= LEAST_COLUMNS:
                 yield from self.levels.taking(hosts, axis, columns, end_s, load, job)
             self.update_lines()
 
-    @property
-    def name_width(self) -> int:
-        """Cells for the name of a host."""
-        return min(LONGEST_NAME, max((len(each) for each in self.hosts), default=0))
+    def name_width(self, lines: int) -> int:
+        """Return the cells for the names of the hosts in a line."""
+        names = [*self.hosts]
+        shared = [] if self.whole else groups_of(len(names), max(lines, 1))
+        texts = [*names, *(_together(names[first:end]) for first, end in shared)]
+        return min(LONGEST_NAME, max((width_of(each) for each in texts), default=0))
 
-    def columns_in(self, width: int) -> int:
-        """Return the number of columns of time in a width."""
-        return width - 4 - self.name_width - 1
+    def columns_in(self, width: int, lines: int) -> int:
+        """Return the number of columns of time in a width, beside the names of `lines` lines."""
+        return width - 4 - self.name_width(lines) - 1
 
     @property
     def look(self) -> Look:
@@ -110,13 +116,14 @@ class HostStrip(Lines, can_focus=True):
     def build(self, width: int, height: int) -> list[Line]:
         """Return the frame with title and legend, names with levels, and the times."""
         inner, lines = width - 4, height - 2
-        name, columns = self.name_width, self.columns_in(width)
+        name, columns = self.name_width(lines), self.columns_in(width, lines)
         if lines < LEAST_ROWS or columns < LEAST_COLUMNS:
             return []
         sides = ASCII_FRAME if self.symbols == "ascii" else ROUND_FRAME
         self.levels.take(self.hosts, self.axis, columns, self.end_s, self.load, self.job)
         pairs = self._pairs(lines)
-        body = [self._line(pair, name, columns) for pair in pairs]
+        least = self.levels.notable
+        body = [self._line(pair, name, columns, least) for pair in pairs]
         body += [[]] * (lines - len(body))
         framed = [
             Line.of((sides[5] + " ", FAINT), *padded(row, inner), (" " + sides[5], FAINT))
@@ -146,9 +153,8 @@ class HostStrip(Lines, can_focus=True):
     def _head(self, sides: str, width: int, lines: int) -> Line:
         inner, count = width - 4, len(self.hosts)
         at = ""
-        if count > lines:  # a line of several hosts has the name of the slowest
-            last = min(count, self.top + lines)
-            at = f" {self.top + 1}–{last}/{count} " if self.whole else f" {count} in {lines} lines "
+        if self.whole and count > lines:
+            at = f" {self.top + 1}–{min(count, self.top + lines)}/{count} "
         left: list[Run] = [(" Hosts over time ", "title"), (at, LABEL)]
         marks = (
             PLAIN
@@ -171,11 +177,18 @@ class HostStrip(Lines, can_focus=True):
         inside = spread(left, right, inner, sides[4], FAINT)
         return Line.of((sides[0] + sides[4], FAINT), *inside, (sides[4] + sides[1], FAINT))
 
-    def _line(self, pair: list[StripRow], name: int, columns: int) -> list[Run]:
-        """Return one line: the levels, and the name of the slower row in its current colour."""
+    def _line(self, pair: list[StripRow], name: int, columns: int, least: int) -> list[Run]:
+        """Return one line: the levels, and the names of its hosts.
+
+        A host at least `least` steps behind, or slow now, has its name alone, in its current
+        colour.
+        """
         named = max(pair, key=lambda row: row.behind)
-        role = role_of(self.hosts[named.name]) if named.now < ALIKE else LABEL
-        label: Run = (fit(named.name, name) + " ", role)
+        is_slow = named.now < ALIKE
+        role = role_of(self.hosts[named.name]) if is_slow else LABEL
+        alone = is_slow or named.behind >= least
+        text = named.name if alone else _together([each for row in pair for each in row.names])
+        label: Run = (fit(text, name) + " ", role)
         first, *second = pair
         cells = (
             self._halves(first.levels, second[0].levels) if second else self._cells(first.levels)
@@ -220,3 +233,9 @@ class HostStrip(Lines, can_focus=True):
         """Scroll by a host, by half a page, or to an end."""
         hosts = {"row": 1, "page": self.size.height // 2, "end": self.top + len(self.hosts)}[unit]
         self.scroll_to_host(min(self.top + direction * hosts, len(self.hosts)))
+
+
+def _together(names: Sequence[str]) -> str:
+    """Return the names of neighbouring hosts as a range, or the first one if that is too long."""
+    text = ranges_of(names)
+    return text if len(names) == 1 or width_of(text) <= LONGEST_NAME else f"{names[0]}…"
