@@ -115,7 +115,7 @@ def test_a_mix_whose_directions_are_both_held_at_their_rate_is_limited_by_it() -
 def test_workers_that_think_are_not_held_up_by_the_storage() -> None:
     at = looked(cpu_busy=10.0)
     at.plan.steps[0].jobs = [JobLoad("r", ("read",), workers=16, held=16, paced=True)]
-    said = "concurrency: workers spend 75 % of the time in think time; use more workers"
+    said = "concurrency: workers spend 75 % of the time in think time"
     assert limit(at) == ("concurrency", said)
 
 
@@ -139,7 +139,23 @@ def test_workers_whose_time_is_io_and_pauses_are_limited_by_the_load_itself(
 def test_a_few_requests_of_several_hosts_together_are_few() -> None:
     at = looked(cpu_busy=10.0)
     at.plan.steps[0].tasks.append(HostTask("h2", 1, "", []))
-    assert limit(at)[1].startswith("concurrency: latency-bound with 2 I/Os in flight")
+    assert "2 I/Os in flight" in limit(at)[1]
+
+
+def test_a_few_requests_are_told_with_what_was_measured_of_them() -> None:
+    at = looked(cpu_busy=10.0)
+    at.plan.steps[0].jobs = [JobLoad("r", ("read",), held=4, direct=True)]
+    at.steps[0].results.aggregate["read"] = direction(750.0, 4_000_000.0)
+    operands = few(at)
+    assert (operands["held"], operands["in_flight"], operands["mean_ns"]) == (4, 3.0, 4_000_000)
+    at.steps[0].results.aggregate["read"].lat = None
+    assert "in_flight" not in few(at)
+
+
+def few(at: RunEvidence) -> dict[str, object]:
+    found = bottleneck_of(StepEvidence(at, at.plan.steps[0], at.steps[0]))
+    assert found is not None and not isinstance(found.text, str)
+    return found.text.operands
 
 
 def with_server(**means: float) -> RunEvidence:

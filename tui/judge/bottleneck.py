@@ -25,8 +25,9 @@ from tui.metrics.units import iops
 from tui.model.operands import Clause, clause, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+    from tui.model.figure_record import DirectionRecord
     from tui.model.plan import Step
     from tui.model.step_record import BottleneckRecord, HostTelemetryRecord
 
@@ -213,9 +214,26 @@ def _busy_groups(host: HostTelemetryRecord, limit: Callable[[str], float]) -> It
 def _concurrency(at: StepEvidence, _: list[HostTelemetryRecord]) -> Clause | None:
     held = sum(job.held for job in at.step.jobs) * len(at.step.tasks)
     if 0 < held <= FEW:
-        return clause("latency-bound", held=held, of_objects=on_objects(at.step))
+        measured = _in_flight(at.record.results.aggregate, held)
+        return clause("latency-bound", held=held, of_objects=on_objects(at.step), **measured)
     share = occupied(at.record.results.aggregate, held) if _thinks(at.step) else None
     return None if share is None or share > 1 - IDLE else clause("think-time", share=1 - share)
+
+
+def _in_flight(results: Mapping[str, DirectionRecord], held: int) -> dict[str, float]:
+    """Return the mean number of I/Os in flight and their mean latency; empty if not measured."""
+    share = occupied(results, held)
+    rates = {name: results[name].iops or 0.0 for name in each_io_once(results)}
+    latencies = {name: results[name].lat or results[name].clat for name in rates}
+    total = sum(rates.values())
+    means = [
+        rates[name] * latency.mean_ns
+        for name, latency in latencies.items()
+        if latency is not None and latency.mean_ns is not None
+    ]
+    if share is None or not total or len(means) < len(rates):
+        return {}
+    return {"in_flight": round(share * held, 2), "mean_ns": round(sum(means) / total)}
 
 
 def _thinks(step: Step) -> bool:

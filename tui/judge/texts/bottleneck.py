@@ -33,10 +33,17 @@ def group(group: str, percent: float, processes: float, stolen: bool) -> str:
     return f"{group} uses {percent:.0f} % of a core in {each}{LEFT if stolen else ''}"
 
 
-def latency_bound(held: int, of_objects: bool) -> str:
-    """Return how few I/Os are in flight, and what to do."""
-    give = "use more connections" if of_objects else "raise the queue depth"
-    return f"concurrency: latency-bound with {units.plural(held, 'I/O')} in flight; {give}"
+def few_in_flight(
+    held: int, of_objects: bool, in_flight: float | None = None, mean_ns: float | None = None
+) -> str:
+    """Return how few I/Os are in flight, their latency if known, and what shows whether that limits
+    the load.
+    """
+    few = f"at most {units.plural(held, 'I/O')} in flight"
+    if in_flight is not None and mean_ns is not None:
+        few = f"{in_flight:.2g} of {few}, mean latency {units.latency(mean_ns)}"
+    more = "connections" if of_objects else "queue depth"
+    return f"concurrency: {few}; a sweep of {more} shows whether more raise throughput"
 
 
 BOTTLENECK: dict[str, Text] = {
@@ -47,16 +54,14 @@ BOTTLENECK: dict[str, Text] = {
     "offered-rate": offered,
     "own-pauses": (
         "the load itself: its workers spend {share:share} of the time in think time, the rest in"
-        " one I/O at a time; use more workers"
+        " one I/O at a time"
     ),
     "on-client-cpu": "client CPU: {hosts:range}",
     "on-network": "network: {hosts:range}",
     "on-client-device": "client device: {hosts:range}",
     "on-server-cpu": "server CPU: {hosts:merged}",
-    "latency-bound": latency_bound,
-    "think-time": (
-        "concurrency: workers spend {share:share} of the time in think time; use more workers"
-    ),
+    "latency-bound": few_in_flight,
+    "think-time": "concurrency: workers spend {share:share} of the time in think time",
     "at-full-load": "{bottleneck} (at full load)",
     # parts
     "io-limit": lambda what, limit: f"limited by its control group to {limit_text(what, limit)}",
