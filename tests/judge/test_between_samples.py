@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.samples.evidence import direction, evidence, found, said
-from tui.judge import observed
+from tui.judge import traffic
 from tui.judge.check import RunEvidence
 from tui.model.figure_record import SeriesColumns, SeriesRecord
 from tui.model.plan import BlockShare, JobLoad
@@ -99,7 +99,7 @@ def test_bytes_that_agree_between_samples_prove_a_slow_clock(
     at = ran([300 * MB] * 13, [300 * MB] * 12)
     dirs = at.steps[0].results.per_host["h1"]
     dirs["read"] = dirs["read"].model_copy(update={"bw_bytes_per_s": 400 * MB})
-    monkeypatch.setattr(observed, "is_on_time", lambda *_: not known)
+    monkeypatch.setattr(traffic, "is_on_time", lambda *_: not known)
     (finding,) = found("storage-traffic", at)
     assert (finding.severity, (finding.code or "").startswith("clock")) == (expected, known)
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.record.test_timing import host_run
 from tests.samples.events import DATA, closed, run_of
-from tui.judge.catalogue import BY_ID, by_reason
+from tui.judge.catalogue import BY_ID, steps_by_reason
 from tui.judge.check import (
     CheckResult,
     Moot,
@@ -186,7 +186,7 @@ def test_a_record_names_the_steps_that_a_check_had_no_data_for() -> None:
     evidence = RunEvidence(plan, [], steps, None)  # type: ignore[arg-type]
     findings, missed = check.examine_all(evidence)
     assert [each.scope for each in findings] == [{"step": 1}]
-    (gap,) = by_reason(missed)
+    (gap,) = steps_by_reason(missed)
     assert (gap.steps, gap.why) == ([0, 2], CodedText(code="too-short"))
 
 

@@ -84,7 +84,7 @@ def test_every_code_has_a_text_and_texts_are_of_checks_that_exist() -> None:
 
 
 def test_every_reason_has_a_text_and_every_text_is_used() -> None:
-    given = codes({"UnknownError": 0, "two_hosts": 1}) | set(Moot)
+    given = codes({"UnknownError": 0, "two_hosts": 1, "unread_in_steps": 2}) | set(Moot)
     assert given == REASONS.keys()
     assert len(TEXTS) == sum(map(len, TABLES)), "codes of one text each"
     assert set(FORMER_REASONS.values()) <= set(Moot)

@@ -33,6 +33,7 @@ KEPT = re.compile(
     r"(\.dirs|\.aggregate|\.per_host\.[^.]*|\.percentiles_ns(\.[^.]*)?|\.percentiles_behind|\.intended(_ns)?|"
     r"\.operations|\.direction|\.directions|\.run_id|schema|\.tool|\.columns\.name|\.columns|\.latency_kind|\.sha256|\.utc|_utc|"
     r"\.by_utc|artefacts\.path|journal\.hosts|\.transport|\.role|findings\.id|checks|checks_not_made|steps_not_checked|"
+    r"hosts_not_checked|"
     r"\.phase|criteria|\.printed_ns)$"
 )
 

@@ -27,9 +27,10 @@ from tui.judge import (
     pace,
     steadiness,
     stragglers,
+    traffic,
     whole_results,
 )
-from tui.judge.check import Check, RunEvidence, UnknownError
+from tui.judge.check import Check, RunEvidence, UnknownError, Unread
 from tui.judge.severity import did_no_io
 from tui.model.operands import listed
 
@@ -37,7 +38,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tui.model.figure_record import CodedText
-    from tui.model.record import Finding, RecordState, StepsNotChecked, Verdict
+    from tui.model.record import (
+        Finding,
+        HostsNotChecked,
+        RecordState,
+        StepsNotChecked,
+        Verdict,
+    )
     from tui.model.step_record import StepRecord
 
 CHECKS: tuple[Check, ...] = (
@@ -57,6 +64,7 @@ CHECKS: tuple[Check, ...] = (
     *hot_set.HOT_SET_CHECKS,
     *steadiness.STEADINESS_CHECKS,
     *data.PRECONDITION_CHECKS,
+    traffic.storage_traffic,
     *observed.TELEMETRY_CHECKS,
     *objects.OBJECT_CHECKS,
     *limits.LIMIT_CHECKS,
@@ -72,13 +80,14 @@ BY_ID = {check.id: check for check in CHECKS}
 
 class Examination(Struct, frozen=True):
     """Result of all checks: findings, names of checks that ran, reasons why others had no data,
-    and the steps that checks which ran had no data for.
+    and the steps and hosts that checks which ran had no data of.
     """
 
     findings: list[Finding] = field(default_factory=list)
     made: list[str] = field(default_factory=list)
     not_made: dict[str, CodedText | str] = field(default_factory=dict)
     steps_not_checked: dict[str, list[StepsNotChecked]] = field(default_factory=dict)
+    hosts_not_checked: dict[str, list[HostsNotChecked]] = field(default_factory=dict)
 
 
 def examine(evidence: RunEvidence, *, running: bool = False) -> Examination:
@@ -94,23 +103,40 @@ def examine(evidence: RunEvidence, *, running: bool = False) -> Examination:
         else:
             outcome.findings.extend(findings)
             outcome.made.append(check.id)
-            if missed:
-                outcome.steps_not_checked[check.id] = by_reason(missed)
+            if steps := steps_by_reason(missed):
+                outcome.steps_not_checked[check.id] = steps
+            if hosts := hosts_by_reason(missed):
+                outcome.hosts_not_checked[check.id] = hosts
     return outcome
 
 
-def by_reason(missed: Sequence[tuple[int, UnknownError]]) -> list[StepsNotChecked]:
-    """Return the steps that a check had no data for, by reason."""
+def steps_by_reason(missed: Sequence[Unread]) -> list[StepsNotChecked]:
+    """Return the steps that a check had no data for on any host, by reason."""
     from tui.model.record import StepsNotChecked  # loaded only when there is a run
 
     found: list[StepsNotChecked] = []
-    for index, error in missed:
-        why = _reason(error)
+    for gap in (each for each in missed if not each.hosts):
+        why = _reason(gap.why)
         same = next((each for each in found if each.why == why), None)
         if same is None:
-            found.append(StepsNotChecked(steps=[index], why=why))
+            found.append(StepsNotChecked(steps=list(gap.steps), why=why))
         else:
-            same.steps.append(index)
+            same.steps += gap.steps
+    return found
+
+
+def hosts_by_reason(missed: Sequence[Unread]) -> list[HostsNotChecked]:
+    """Return the hosts that a check had no data of although it had of others, by reason."""
+    from tui.model.record import HostsNotChecked  # loaded only when there is a run
+
+    found: list[HostsNotChecked] = []
+    for gap in (each for each in missed if each.hosts):
+        why, hosts = _reason(gap.why), list(gap.hosts)
+        same = next((each for each in found if (each.why, each.hosts) == (why, hosts)), None)
+        if same is None:
+            found.append(HostsNotChecked(hosts=hosts, steps=list(gap.steps), why=why))
+        else:
+            same.steps += gap.steps
     return found
 
 

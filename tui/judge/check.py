@@ -4,7 +4,7 @@ advice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Mapping, Sequence
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -41,6 +41,8 @@ __all__ = [
     "StepEvidence",
     "UnknownError",
     "Unread",
+    "of_hosts",
+    "of_hosts_in_step",
     "run_check",
     "step_check",
     "two_hosts",
@@ -68,10 +70,14 @@ class CheckResult(Struct, frozen=True):
 
 
 class Unread(Struct, frozen=True):
-    """Steps that a check of a run has no data of, although it has of others."""
+    """Steps, or hosts, that a check has no data of, although it has of others.
 
-    steps: Sequence[int]
+    Without `hosts`: all hosts of these steps. Without `steps`: of no step.
+    """
+
     why: UnknownError
+    steps: Sequence[int] = ()
+    hosts: Sequence[str] = ()
 
 
 class RunEvidence(Struct, frozen=True):
@@ -146,6 +152,9 @@ class StepEvidence(Struct, frozen=True):
 
 
 OnRun = Callable[[RunEvidence], Iterable[CheckResult | Unread]]
+# why there is no data of a host, as a code; empty if there is
+Lacks = Callable[["HostRecord"], str]
+LacksInStep = Callable[[StepEvidence, "HostRecord"], str]
 # None: a place to interrupt a check of many hosts
 OnStep = Callable[[StepEvidence], Iterable[CheckResult | None]]
 
@@ -154,7 +163,8 @@ class Check(Struct, frozen=True):
     """A check.
 
     `means` is the docstring of its function, shown to users: why the finding matters. `for_mpi`:
-    the end of the rule that is about MPI programs alone.
+    the end of the rule that is about MPI programs alone. `lacks`, `lacks_in_step`: why it has no
+    data of a host, for checks that judge each host.
     """
 
     id: str
@@ -167,6 +177,8 @@ class Check(Struct, frozen=True):
     of_step: OnStep | None = None
     when: When = "live"
     for_mpi: str = ""
+    lacks: Lacks | None = None
+    lacks_in_step: LacksInStep | None = None
 
     def rule_of(self, *, mpi: bool) -> str:
         """Return the rule for a run with or without an MPI program."""
@@ -188,10 +200,8 @@ class Check(Struct, frozen=True):
         """Return the findings for a run. Raises UnknownError without evidence."""
         return self.examine_all(evidence)[0]
 
-    def examine_all(
-        self, evidence: RunEvidence
-    ) -> tuple[list[Finding], list[tuple[int, UnknownError]]]:
-        """Return the findings for a run, and the steps without evidence with the reasons.
+    def examine_all(self, evidence: RunEvidence) -> tuple[list[Finding], list[Unread]]:
+        """Return the findings for a run, and the steps and hosts without evidence with the reasons.
 
         Raises UnknownError if no step has evidence.
         """
@@ -199,27 +209,40 @@ class Check(Struct, frozen=True):
             if self.of_files and all(map(on_objects, evidence.plan.steps)):
                 raise UnknownError(Moot.OBJECTS)
             told = list(self.of_run(evidence))
-            gaps = [one for one in told if isinstance(one, Unread)]
-            missed = [(step, gap.why) for gap in gaps for step in gap.steps]
-            return [self._finding(one, {}) for one in told if isinstance(one, CheckResult)], missed
+            gaps = [one for one in told if isinstance(one, Unread) and (one.steps or one.hosts)]
+            if self.lacks is not None:
+                gaps += _lacking(_clients(evidence), self.lacks)
+            return [self._finding(one, {}) for one in told if isinstance(one, CheckResult)], gaps
         seen: dict[tuple[object, ...], list[tuple[int, CheckResult]]] = {}
-        unknown: list[tuple[int, UnknownError]] = []
+        unknown: list[Unread] = []
+        in_steps: list[Unread] = []
         counted = [(step, record) for step, record in _pairs(evidence) if _counts(record)]
         for step, record in counted:
+            at = StepEvidence(evidence, step, record)
             try:
-                found = self._results_of(StepEvidence(evidence, step, record))
+                found = self._results_of(at)
             except UnknownError as reason:
-                unknown.append((record.index, reason))
+                unknown.append(Unread(reason, [record.index]))
                 continue
+            in_steps += self._lacking_in(at)
             for key, each in _keyed(found, by_kind=evidence.plan.search is not None):
                 seen.setdefault(key, []).append((record.index, each))
         if len(unknown) == len(counted):
-            raise unknown[0][1] if unknown else UnknownError("nothing-measured")
+            raise unknown[0].why if unknown else UnknownError("nothing-measured")
         findings = [
             self._finding(_together(each), _steps([index for index, _ in each]))
             for each in seen.values()
         ]
-        return findings, unknown
+        return findings, [*unknown, *in_steps]
+
+    def _lacking_in(self, at: StepEvidence) -> list[Unread]:
+        """Return the hosts of a step that the check has no data of."""
+        lacks = self.lacks_in_step
+        if lacks is None:
+            return []
+        names = {task.host for task in at.step.tasks}
+        hosts = [host for host in _clients(at.run) if host.name in names]
+        return _lacking(hosts, lambda host: lacks(at, host), [at.record.index])
 
     def examine_step(self, at: StepEvidence) -> Generator[None, None, list[Finding]]:
         """Return the findings for one step, in slices: a check of many hosts takes long.
@@ -287,17 +310,40 @@ def on_objects(step: Step) -> bool:
     return bool(step.jobs) and all(job.objects for job in step.jobs)
 
 
-def unread_steps(evidence: RunEvidence, read: Mapping[str, set[int]]) -> list[int]:
-    """Return the steps that any of their hosts was not read in, though it was in others.
+def unread_in_steps(
+    evidence: RunEvidence, read: Mapping[str, set[int]], why: str, steps: Container[int]
+) -> Iterable[Unread]:
+    """Yield the steps that none of their hosts was read in, though one was in others, and the hosts
+    that were not read in steps in which others were.
 
-    `read`: the steps in which each host was read.
+    `read`: the steps in which each host was read. `steps`: those that matter.
     """
-    return [
-        record.index
-        for step, record in _pairs(evidence)
-        if _counts(record)
-        and any(read.get(task.host) and step.index not in read[task.host] for task in step.tasks)
-    ]
+    for step, record in _pairs(evidence):
+        if not _counts(record) or record.index not in steps:
+            continue
+        hosts = [task.host for task in step.tasks]
+        lacking = [host for host in hosts if step.index not in read.get(host, ())]
+        if 0 < len(lacking) < len(hosts):
+            yield Unread(UnknownError(why), [record.index], lacking)
+        elif any(read.get(host) for host in lacking):
+            yield Unread(UnknownError(why), [record.index])
+
+
+def _clients(evidence: RunEvidence) -> list[HostRecord]:
+    return [host for host in evidence.hosts if host.role == "client"]
+
+
+def _lacking(hosts: Sequence[HostRecord], lacks: Lacks, steps: Sequence[int] = ()) -> list[Unread]:
+    """Return the hosts without data, by reason; none if no host has any: a check without data says
+    so itself.
+    """
+    found: dict[str, list[str]] = {}
+    for host in hosts:
+        if why := lacks(host):
+            found.setdefault(why, []).append(host.name)
+    if sum(map(len, found.values())) == len(hosts):
+        return []
+    return [Unread(UnknownError(why), steps, names) for why, names in found.items()]
 
 
 def _counts(record: StepRecord) -> bool:
@@ -391,6 +437,16 @@ def step_check(
         when=when,
         for_mpi=for_mpi,
     )
+
+
+def of_hosts(lacks: Lacks) -> Callable[[Check], Check]:
+    """Return a decorator for a check of a run that judges each host, if it has data of it."""
+    return lambda check: replace(check, lacks=lacks)
+
+
+def of_hosts_in_step(lacks: LacksInStep) -> Callable[[Check], Check]:
+    """Return a decorator for a check of a step that judges each host, if it has data of it."""
+    return lambda check: replace(check, lacks_in_step=lacks)
 
 
 def _pairs(evidence: RunEvidence) -> Iterable[tuple[Step, StepRecord]]:

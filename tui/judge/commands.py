@@ -17,7 +17,7 @@ from tui.judge.check import (
     UnknownError,
     Unread,
     run_check,
-    unread_steps,
+    unread_in_steps,
 )
 from tui.model.host_tables import LoadCommand, rows, steps_of
 from tui.model.operands import Operands
@@ -73,7 +73,7 @@ def planned_command(evidence: RunEvidence) -> Iterator[CheckResult | Unread]:
     if not any(ran.values()):
         raise UnknownError("command-lines")
     read = {host: {row.step for row in found} for host, found in ran.items()}
-    yield Unread(unread_steps(evidence, read), UnknownError("command-lines"))
+    yield from unread_in_steps(evidence, read, "command-lines", range(count))
     yield from _other_job(ran)
     yield from _other_words(evidence, ran)
     yield from _touched(ran)

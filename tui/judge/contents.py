@@ -10,6 +10,7 @@ from tui.judge.check import (
     Severity,
     StepEvidence,
     UnknownError,
+    of_hosts_in_step,
     step_check,
     why_unknown,
     writers_of,
@@ -21,6 +22,7 @@ from tui.model.operands import Clause, Operands, clause
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tui.model.host_record import HostRecord
     from tui.model.step_record import Scalar
 
 
@@ -53,6 +55,7 @@ def reducible(at: StepEvidence) -> Iterator[CheckResult]:
 DATA, OTHERS, LEAST_BLOCKS = 0.8, 0.5, 4
 
 
+@of_hosts_in_step(lambda at, host: "" if _sampled(at, host) else "file-blocks")
 @step_check(
     "content",
     "File contents",
@@ -79,12 +82,7 @@ def content(at: StepEvidence) -> Iterator[CheckResult]:
     """Options state what the load writes.
 
     The data on disk may be older, or from a program that writes something else."""
-    sampled = [(host.name, row) for host in at.run.hosts for row in rows(host.facts, Content)]
-    here = [
-        (host, row)
-        for host, row in sampled
-        if row.step == at.step.index and row.blocks >= LEAST_BLOCKS
-    ]
+    here = [(host.name, row) for host in at.run.hosts for row in _sampled(at, host)]
     if not here:
         raise UnknownError("file-blocks", quote=why_unknown(at, "content"))
     known = any(job.reducible for job in at.step.jobs)  # by reducible-data
@@ -108,6 +106,12 @@ def content(at: StepEvidence) -> Iterator[CheckResult]:
                 scope: dict[str, Scalar] = {"hosts": " ".join(hosts)}
                 operands: Operands = {"kind": kind, "hosts": list(hosts.items())}
                 yield CheckResult(severity, code, len(hosts), 0, scope, operands)
+
+
+def _sampled(at: StepEvidence, host: HostRecord) -> list[Content]:
+    """Return the samples of a host's files in this step that have enough blocks."""
+    found = rows(host.facts, Content)
+    return [row for row in found if row.step == at.step.index and row.blocks >= LEAST_BLOCKS]
 
 
 def _reduced(at: StepEvidence, host: str, row: Content) -> Clause | None:

@@ -11,6 +11,7 @@ from tui.judge.check import (
     Severity,
     StepEvidence,
     UnknownError,
+    of_hosts_in_step,
     run_check,
     step_check,
     why_unknown,
@@ -109,6 +110,7 @@ WRITTEN, HALF = default("unwritten-data.written"), 0.5
 OF_MEMORY = default("working-set.memory")
 
 
+@of_hosts_in_step(lambda at, host: "" if _extents(at, host) else "file-extents")
 @step_check(
     "unwritten-data",
     "Files written before reading",
@@ -131,12 +133,7 @@ def written(at: StepEvidence) -> Iterator[CheckResult]:
     """
     if not any("read" in job.directions and job.stores for job in at.step.jobs):
         raise UnknownError(Moot.READS)
-    by_host = {
-        host.name: row
-        for host in at.run.hosts
-        for row in rows(host.facts, Written)
-        if row.step == at.step.index
-    }
+    by_host = {host.name: row for host in at.run.hosts for row in _extents(at, host)}
     if not by_host:
         raise UnknownError("file-extents", quote=why_unknown(at, "written"))
     shares = {
@@ -160,6 +157,12 @@ def written(at: StepEvidence) -> Iterator[CheckResult]:
         )
 
 
+def _extents(at: StepEvidence, host: HostRecord) -> list[Written]:
+    """Return what was written of a host's files before this step."""
+    return [row for row in rows(host.facts, Written) if row.step == at.step.index]
+
+
+@of_hosts_in_step(lambda _, host: "" if memory_of(host) else "file-sizes")
 @step_check(
     "working-set",
     "Working set and memory",

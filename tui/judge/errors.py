@@ -10,6 +10,7 @@ from tui.judge.check import (
     RunEvidence,
     StepEvidence,
     UnknownError,
+    of_hosts,
     run_check,
     step_check,
 )
@@ -82,6 +83,7 @@ def _short_ios(at: StepEvidence) -> Iterator[CheckResult]:
                 yield CheckResult("error", "short-ios", lost, 0, scope, operands)
 
 
+@of_hosts(lambda host: "" if boot_of(host.facts) else "host-facts")
 @run_check(
     "host-restart",
     "No host restarts",

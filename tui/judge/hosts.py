@@ -16,6 +16,7 @@ from tui.judge.check import (
     Severity,
     StepEvidence,
     UnknownError,
+    of_hosts,
     run_check,
     step_check,
     two_hosts,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from tui.model.figure_record import SeriesColumns, SeriesRecord
+    from tui.model.host_record import HostRecord
     from tui.model.step_record import Scalar, StepRecord, TimingRecord
 
 Rates = Sequence[float | None]
@@ -98,6 +100,7 @@ def _late(timing: TimingRecord, allowed_s: float) -> dict[str, float]:
     return dict(sorted(late.items(), key=lambda each: -each[1]))
 
 
+@of_hosts(lambda host: "" if _is_compared(host) else "clocks")
 @run_check(
     "clock-offset",
     "Clock offset",
@@ -113,7 +116,7 @@ def clock_offsets(evidence: RunEvidence) -> Iterator[CheckResult]:
     compared = {
         host.name: host.clock
         for host in evidence.hosts
-        if host.clock is not None and host.clock.method == "exchange"
+        if host.clock is not None and _is_compared(host)
     }
     if not compared:
         raise UnknownError("clocks")
@@ -131,6 +134,12 @@ def clock_offsets(evidence: RunEvidence) -> Iterator[CheckResult]:
         yield CheckResult("warning", "off", off[worst[0]], allowed_s, scope, operands)
 
 
+def _is_compared(host: HostRecord) -> bool:
+    """Return whether a host's clock was compared with the jump host's."""
+    return host.clock is not None and host.clock.method == "exchange"
+
+
+@of_hosts(lambda host: "" if _is_compared(host) else "clocks")
 @run_check(
     "clock-step",
     "Clock set during the run",
@@ -142,9 +151,7 @@ def clock_steps(evidence: RunEvidence) -> Iterator[CheckResult]:
     """The clock was set during the run: later samples are placed by their time of arrival
     instead.
     """
-    if not any(
-        host.clock is not None and host.clock.method == "exchange" for host in evidence.hosts
-    ):
+    if not any(map(_is_compared, evidence.hosts)):
         raise UnknownError("clocks")
     for host, step in evidence.seen.clock_steps.items():
         operands: Operands = {"host": host, "size_s": step.size_s}

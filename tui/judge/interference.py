@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from tui.judge.check import CheckResult, Moot, StepEvidence, UnknownError, of_job, step_check
 from tui.judge.machines import file_systems
-from tui.judge.observed import LEAST_S, clients_of, record_of
+from tui.judge.observed import clients_of, record_of
+from tui.judge.traffic import LEAST_S
 from tui.metrics import units
 from tui.metrics.telemetry import parse_column
 from tui.model.hostfacts import boot_of

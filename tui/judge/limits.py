@@ -5,7 +5,15 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
-from tui.judge.check import CheckResult, Moot, Severity, StepEvidence, UnknownError, step_check
+from tui.judge.check import (
+    CheckResult,
+    Moot,
+    Severity,
+    StepEvidence,
+    UnknownError,
+    of_hosts_in_step,
+    step_check,
+)
 from tui.judge.data import skewed_sets
 from tui.metrics import units
 from tui.model.criteria import default
@@ -132,6 +140,7 @@ def _device_rate(
     yield from [measured] if measured is not None else []
 
 
+@of_hosts_in_step(lambda _, host: "" if _has_groups(host) else "control-groups")
 @step_check(
     "io-limit",
     "I/O limit of the control group",
@@ -151,7 +160,7 @@ def _device_rate(
 def io_limit(at: StepEvidence) -> Iterator[CheckResult]:
     """A load at the I/O limit of its control group probably measures that limit."""
     hosts = [host for host in at.run.hosts if host.name in at.record.results.per_host]
-    if not any("cgroup_version" in host.facts for host in hosts):
+    if not any(map(_has_groups, hosts)):
         raise UnknownError("control-groups")
     found = {host.name: each for host in hosts if (each := reached_io_limit(at, host)) is not None}
     if found:
@@ -166,6 +175,11 @@ def io_limit(at: StepEvidence) -> Iterator[CheckResult]:
         scope = {"hosts": " ".join(changed)}
         operands = {"hosts": list(changed.items())}
         yield CheckResult("warning", "changed", len(changed), 0, scope, operands)
+
+
+def _has_groups(host: HostRecord) -> bool:
+    """Return whether a host's control groups are known."""
+    return "cgroup_version" in host.facts
 
 
 def _changed(host: HostRecord) -> list[Clause]:
@@ -204,6 +218,7 @@ def _limits_of(host: HostRecord, fact: str) -> dict[tuple[str, str], IoLimit]:
     return found
 
 
+@of_hosts_in_step(lambda _, host: "" if _has_groups(host) else "control-groups")
 @step_check(
     "memory-limit",
     "Memory limit of the control group",
@@ -231,7 +246,7 @@ def memory_limit(at: StepEvidence) -> Iterator[CheckResult]:
         raise UnknownError(Moot.DATA)
     if all(job.direct for job in storing):
         raise UnknownError(Moot.DIRECT)
-    if not any("cgroup_version" in host.facts for host in at.run.hosts):
+    if not any(map(_has_groups, at.run.hosts)):
         raise UnknownError("control-groups")
     sizes: dict[str, float] = {
         task.host: sum(spec.total_bytes for spec in task.files) for task in at.step.tasks

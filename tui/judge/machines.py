@@ -10,9 +10,10 @@ from tui.judge.check import (
     Severity,
     UnknownError,
     Unread,
+    of_hosts,
     run_check,
     two_hosts,
-    unread_steps,
+    unread_in_steps,
 )
 from tui.metrics import units
 from tui.metrics.facts import compare, one_boot
@@ -35,8 +36,10 @@ MAY_CACHE = ("fuse", "9p", "virtiofs", "zfs", "ntfs", "vboxsf")
 SLOW_CLOCKS = ("hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit")
 FULL = default("target-full.full")
 NAMED = 3
+PACKAGED = "_packaged"  # ends the names of facts about programs
 
 
+@of_hosts(lambda host: "" if host.facts else "host-facts")
 @run_check(
     "host-differences",
     "Identical hosts",
@@ -78,6 +81,7 @@ def alike(evidence: RunEvidence) -> Iterator[CheckResult]:
         yield CheckResult("warning", "differ", len(differing), 0, operands=operands)
 
 
+@of_hosts(lambda host: "" if boot_of(host.facts) else "boot-ids")
 @run_check(
     "one-machine",
     "A machine for each host",
@@ -129,6 +133,7 @@ def _printed_versions(evidence: RunEvidence) -> Iterator[Clause]:
             yield clause("versions", versions=list(hosts.items()))
 
 
+@of_hosts(lambda host: "" if file_systems(host) or _layers(host) else "target-devices")
 @run_check(
     "direct-io",
     "Direct I/O is direct",
@@ -195,8 +200,8 @@ def _opened_otherwise(evidence: RunEvidence) -> Iterator[CheckResult | Unread]:
             code = "not-direct" if wanted else "direct"
             scope: dict[str, Scalar] = {"hosts": " ".join(wrong)}
             yield CheckResult("error", code, has, operands, scope, {"paths": list(wrong.items())})
-    unread = unread_steps(evidence, {host: set(of_host) for host, of_host in ways.items()})
-    yield Unread([index for index in unread if index in asked], UnknownError("open-files"))
+    read = {host: set(of_host) for host, of_host in ways.items()}
+    yield from unread_in_steps(evidence, read, "open-files", asked)
 
 
 def _ways(host: HostRecord, count: int) -> dict[int, dict[str, set[bool | None]]]:
@@ -207,6 +212,14 @@ def _ways(host: HostRecord, count: int) -> dict[int, dict[str, set[bool | None]]
             of_step = found.setdefault(step, {})
             of_step.setdefault(row.path, set()).add(row.is_direct(host.facts.get("arch")))
     return found
+
+
+def _layers(host: HostRecord) -> list[BlockLayer]:
+    return rows(host.facts, BlockLayer)
+
+
+def _is_packaged(fact: str) -> bool:
+    return fact.endswith(PACKAGED)
 
 
 def _buffered_loops(evidence: RunEvidence) -> dict[str, set[str]]:
@@ -258,6 +271,7 @@ def _named(kinds: dict[str, set[str]], severity: Severity, code: str) -> Iterato
         yield CheckResult(severity, code, ", ".join(names), "a disk", scope, operands)
 
 
+@of_hosts(lambda host: "" if number_of(host.facts, "target_full") is not None else "free-space")
 @run_check(
     "target-full",
     "Free space on the target",
@@ -289,6 +303,7 @@ def room(evidence: RunEvidence) -> Iterator[CheckResult]:
         )
 
 
+@of_hosts(lambda host: "" if _layers(host) else "target-devices")
 @run_check(
     "raid-rebuild",
     "Healthy RAID",
@@ -312,6 +327,7 @@ def devices(evidence: RunEvidence) -> Iterator[CheckResult]:
                 yield CheckResult("warning", "ill", ill, "idle", {"hosts": host}, operands)
 
 
+@of_hosts(lambda host: "" if host.facts.get("governor") else "governor")
 @run_check(
     "cpu-frequency",
     "CPU frequency and clock",
@@ -325,7 +341,7 @@ def devices(evidence: RunEvidence) -> Iterator[CheckResult]:
     ),
     source="/sys/devices/system/cpu/cpufreq, /sys/devices/system/clocksource",
 )
-def frequency(evidence: RunEvidence) -> Iterator[CheckResult]:
+def frequency(evidence: RunEvidence) -> Iterator[CheckResult | Unread]:
     """A CPU that sleeps or clocks down between I/Os adds its wake-up time to each latency; a slow
     clock adds its own."""
     governors = {
@@ -340,7 +356,6 @@ def frequency(evidence: RunEvidence) -> Iterator[CheckResult]:
     }
     if not governors and not clocks:
         raise UnknownError("host-facts")
-    unread = [host.name for host in evidence.hosts if host.name not in governors]
     saving = {host: name for host, name in governors.items() if name != "performance"}
     if saving:
         headlines = [evidence.plan.headline_of(step) for step in evidence.plan.steps]
@@ -350,8 +365,11 @@ def frequency(evidence: RunEvidence) -> Iterator[CheckResult]:
     slow = {host: name for host, name in clocks.items() if name in SLOW_CLOCKS}
     if slow:
         yield _set_to("warning", "clock-source", slow)
-    if unread and not saving and not slow:
-        raise UnknownError("governor", hosts=unread)
+    if not governors and not slow:
+        raise UnknownError("governor", hosts=[host.name for host in evidence.hosts])
+    servers = [host for host in evidence.hosts if host.role == "server"]
+    unread = [host.name for host in servers if host.name not in governors]
+    yield Unread(UnknownError("governor"), hosts=unread)
 
 
 def _set_to(severity: Severity, code: str, found: dict[str, str]) -> CheckResult:
@@ -359,6 +377,7 @@ def _set_to(severity: Severity, code: str, found: dict[str, str]) -> CheckResult
     return CheckResult(severity, code, len(found), 0, {"hosts": " ".join(found)}, operands)
 
 
+@of_hosts(lambda host: "" if "cpus" in host.facts else "host-facts")
 @run_check(
     "other-load",
     "Other load generators",
@@ -385,6 +404,7 @@ def other_load(evidence: RunEvidence) -> Iterator[CheckResult]:
         yield CheckResult("warning", "running", len(found), 0, scope, operands)
 
 
+@of_hosts(lambda host: "" if any(map(_is_packaged, host.facts)) else "package-checksums")
 @run_check(
     "changed-program",
     "Load generator unchanged since installed",
@@ -399,13 +419,12 @@ def other_load(evidence: RunEvidence) -> Iterator[CheckResult]:
 )
 def as_packaged(evidence: RunEvidence) -> Iterator[CheckResult]:
     """A program with the name and version of a package but other contents may do anything."""
-    ending = "_packaged"
     known = {
         (tool, str(host.facts.get(f"{tool}_package")), host.name): value
         for host in evidence.hosts
         for name, value in host.facts.items()
-        if name.endswith(ending)
-        for tool in [name.removesuffix(ending)]
+        if _is_packaged(name)
+        for tool in [name.removesuffix(PACKAGED)]
     }
     if not known:
         raise UnknownError("package-checksums")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui.judge.check import CheckResult, Moot, StepEvidence, UnknownError, step_check
-from tui.judge.observed import HALF, LEAST_S, clients_of, fell_short
+from tui.judge.observed import clients_of
+from tui.judge.traffic import HALF, LEAST_S, fell_short
 from tui.metrics import units
 from tui.metrics.telemetry import parse_column
 from tui.model.criteria import default

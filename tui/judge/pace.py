@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui.judge.chance import chance_of
-from tui.judge.check import CheckResult, Severity, StepEvidence, UnknownError, step_check
+from tui.judge.check import (
+    CheckResult,
+    Severity,
+    StepEvidence,
+    UnknownError,
+    of_hosts_in_step,
+    step_check,
+)
 from tui.metrics import units
 from tui.metrics.figures import latency_of, shown_percentile
 from tui.model.operands import Operands
@@ -22,6 +29,7 @@ WAITS, ARRIVALS = 4.0, 10.0  # mean times of an I/O; mean times between random a
 LAST = 2  # reports that may wait for the final sync
 
 
+@of_hosts_in_step(lambda at, host: "" if clock_of(at, host.name) is not None else "samples")
 @step_check(
     "tool-clock",
     "Clock of the load generator",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from tui.model.figure_record import CodedText
-    from tui.model.record import Finding, RunRecord
+    from tui.model.record import Finding, HostsNotChecked, RunRecord
     from tui.model.step_record import BottleneckRecord, ProofRecord
 
     class Found(Protocol):
@@ -156,9 +156,9 @@ def reasons_of(not_made: Mapping[str, CodedText | str] | None) -> dict[str, str]
     return {name: worded(why) for name, why in (not_made or {}).items()}
 
 
-def step_reasons_of(record: RunRecord) -> dict[str, str]:
-    """Return why checks that ran had no data for some steps, as texts by check: ``3 of 12 steps: no
-    telemetry``. Steps to which a check does not apply are left out.
+def gap_reasons_of(record: RunRecord) -> dict[str, str]:
+    """Return why checks that ran had no data of some steps or hosts, as texts by check: ``3 of 12
+    steps: no telemetry``, ``h3: no telemetry``. Those to which a check does not apply are left out.
     """
     of = plural(len(record.steps), "step")
     found: dict[str, str] = {}
@@ -170,7 +170,22 @@ def step_reasons_of(record: RunRecord) -> dict[str, str]:
         ]
         if told:
             found[name] = "; ".join(told)
+    for name, gaps in (record.hosts_not_checked or {}).items():
+        told = [
+            f"{names_of(each.hosts)}{_in_steps(each, record)}: {worded(each.why)}"
+            for each in gaps
+            if isinstance(each.why, str) or each.why.code not in MOOT
+        ]
+        if told:
+            found[name] = "; ".join([*([found[name]] if name in found else []), *told])
     return found
+
+
+def _in_steps(gap: HostsNotChecked, record: RunRecord) -> str:
+    """Return in how many steps hosts were not checked; empty if in all."""
+    if not gap.steps or len(gap.steps) >= len(record.steps):
+        return ""
+    return f" ({len(gap.steps)} of {plural(len(record.steps), 'step')})"
 
 
 def with_words(document: Any) -> Any:

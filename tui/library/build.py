@@ -204,6 +204,7 @@ def _add_findings(record: RunRecord, measured: MeasuredRun) -> None:
     record.checks = judged.made
     record.checks_not_made = judged.not_made
     record.steps_not_checked = judged.steps_not_checked
+    record.hosts_not_checked = judged.hosts_not_checked
     record.verdict = verdict_of(record.state, measured.steps, judged.findings)
 
 

@@ -111,6 +111,7 @@ def imported_record(
         checks=seen.made,
         checks_not_made=seen.not_made,
         steps_not_checked=seen.steps_not_checked,
+        hosts_not_checked=seen.hosts_not_checked,
         verdict=verdict_of("imported", steps, seen.findings),
         notes=[NoteRecord(utc=format_utc(datetime.now(UTC)), text=note)] if note else [],
         messages=_messages(steps, caveats, stamped=begun is not None),

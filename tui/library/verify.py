@@ -163,7 +163,14 @@ def leaves(document: Any) -> int:
 
 
 RANK = {None: 0, "valid": 1, "valid-with-warnings": 2, "invalid": 3}
-JUDGEMENTS = ("findings", "checks", "checks_not_made", "steps_not_checked", "verdict")
+JUDGEMENTS = (
+    "findings",
+    "checks",
+    "checks_not_made",
+    "steps_not_checked",
+    "hosts_not_checked",
+    "verdict",
+)
 
 
 @dataclass

@@ -245,6 +245,18 @@ class StepsNotChecked(RecordPart):
     )
 
 
+class HostsNotChecked(RecordPart):
+    """Hosts that a check had no data of, although it had of others."""
+
+    hosts: list[str] = Field(description="names of the hosts")
+    steps: list[int] = Field(
+        default_factory=list, description="indices of the steps; empty for a check of the run"
+    )
+    why: Annotated[CodedText | str, BeforeValidator(reason_why)] = Field(
+        description="why, as a code; as text in `runs show --json`"
+    )
+
+
 class ResumedRecord(RecordPart):
     """Takeover of the run by another engine after the first one died."""
 
@@ -480,6 +492,13 @@ class RunRecord(RecordPart):
         None,
         description=(
             "steps that checks which ran for others had no data for, by name of the check; null in"
+            " older records"
+        ),
+    )
+    hosts_not_checked: dict[CheckName, list[HostsNotChecked]] | None = Field(
+        None,
+        description=(
+            "hosts that checks which ran for others had no data of, by name of the check; null in"
             " older records"
         ),
     )

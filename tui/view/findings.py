@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from tui.judge.catalogue import BY_ID
 from tui.judge.live import LiveFinding, LiveFindings
 from tui.judge.severity import MOOT, by_weight
-from tui.judge.wording import message_of, reasons_of, step_reasons_of, worded
+from tui.judge.wording import gap_reasons_of, message_of, reasons_of, worded
 from tui.metrics import units
 from tui.metrics.units import clock
 from tui.model.record import Finding, RunRecord
@@ -138,7 +138,7 @@ def clauses(rule: str) -> list[str]:
 
 def record_lines(record: RunRecord, width: int) -> list[Line]:
     """Return every finding of a record in full, the rules of the findings, and last the checks that
-    had no data, for all steps or for some, or do not apply, with the reasons.
+    had no data, of all steps and hosts or of some, or do not apply, with the reasons.
     """
     findings, not_made = list(record.findings), record.checks_not_made or {}
     found = [
@@ -156,7 +156,7 @@ def record_lines(record: RunRecord, width: int) -> list[Line]:
         *(found or nothing()),
         *([*rules, Line()] if rules else []),
         *not_made_lines(missing, width),
-        *not_made_lines(step_reasons_of(record), width, "No data for some steps"),
+        *not_made_lines(gap_reasons_of(record), width, "No data of some steps or hosts"),
         *not_made_lines(others, width, "Checks that do not apply"),
     ]
 

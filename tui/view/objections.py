@@ -26,12 +26,13 @@ from tui.text.line import (
     width_of,
     width_of_runs,
 )
+from tui.text.names import names_of
 from tui.text.table import Column, measured, table_line
 from tui.view.step_notes import finding_place
 
 if TYPE_CHECKING:
     from tui.model.figure_record import CodedText
-    from tui.model.record import Finding, RunRecord
+    from tui.model.record import Finding, HostsNotChecked, RunRecord
     from tui.model.step_record import StepRecord
 
 Weight = Literal["refutes", "confirms", "partly", "unknown", "fact", "n/a"]
@@ -77,8 +78,8 @@ class Objection(Struct, frozen=True):
     """An argument against a figure.
 
     `checks` are relevant to it; of those in `supported_by`, only findings with these codes support
-    it, and others are context. If a `decisive` check did not run for every step of the headline,
-    the answer is unknown.
+    it, and others are context. If a `decisive` check did not run for every step and host of the
+    headline, the answer is unknown.
     `not_applicable` returns why the objection does not apply to a run without a finding about it,
     empty if it does;
     `find_evidence` yields further evidence about the step of the headline. `passed`: what passed
@@ -141,7 +142,10 @@ def standing_of(
         return "partly-stands"
     decisive = [check for check in objection.decisive if reason_code(record, check) not in MOOT]
     open_ = open_ or any(
-        check not in (record.checks or []) or gap_of(record, check) for check in decisive
+        check not in (record.checks or [])
+        or gap_of(record, check)
+        or host_gaps_of(record, check)
+        for check in decisive
     )
     if not open_ and "refutes" in weights:
         return "refuted"
@@ -166,8 +170,8 @@ def _supports(finding: Finding, objection: Objection) -> bool:
 
 
 def _of_checks(objection: Objection, record: RunRecord) -> Iterator[ObjectionEvidence]:
-    """Yield the checks that found nothing, then the checks that could not run for a step of the
-    headline, and why.
+    """Yield the checks that found nothing, then the checks that could not run for a step or a host
+    of the headline, and why.
     """
     if record.checks is None:
         return
@@ -176,8 +180,13 @@ def _of_checks(objection: Objection, record: RunRecord) -> Iterator[ObjectionEvi
     gaps = {name: gap for name in made if (gap := gap_of(record, name)) is not None}
     passed = [name for name in made if name not in found and name not in gaps]
     yield from (
-        ObjectionEvidence("refutes", _changed(record, name), name, passed=True) for name in passed
+        ObjectionEvidence("refutes", _of_hosts(record, name) + _changed(record, name), name, True)
+        for name in passed
     )
+    for name in made:
+        for each in () if name in gaps else host_gaps_of(record, name):
+            why = f"not checked on {names_of(each.hosts)}: {worded(each.why)}"
+            yield ObjectionEvidence("unknown", why, name)
     reasons = reasons_of(record.checks_not_made)
     reasons |= {name: f"{worded(gap)} ({OTHER_STEPS})" for name, gap in gaps.items()}
     for name in objection.checks:
@@ -218,6 +227,25 @@ def gap_of(record: RunRecord, check: str) -> CodedText | str | None:
         return lacking[0]
     whole = set[int]().union(*(indices for indices, _ in here))
     return here[0][1] if here and whole == steps else None
+
+
+def host_gaps_of(record: RunRecord, check: str) -> list[HostsNotChecked]:
+    """Return the hosts of the headline that a check which ran had no data of."""
+    steps = {step.index for step in headline_steps(record)}
+    gaps = (record.hosts_not_checked or {}).get(check, ())
+    return [each for each in gaps if not each.steps or steps.intersection(each.steps)]
+
+
+def _of_hosts(record: RunRecord, check: str) -> str:
+    """Return on how many hosts of the headline a check ran, as text; empty if on all of them."""
+    gaps = host_gaps_of(record, check)
+    if not gaps:
+        return ""
+    names = {host.name for host in record.hosts if host.role == "client"}
+    if any(gap.steps for gap in gaps):
+        names &= {host for step in headline_steps(record) for host in step.tasks}
+    lacking = {host for gap in gaps for host in gap.hosts}
+    return f" ({len(names - lacking)} of {plural(len(names), 'host')})"
 
 
 def _may_lack_steps(record: RunRecord, check: str) -> bool:

@@ -5,9 +5,16 @@ Most codes name the evidence that is missing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tui.text.form import Text
+from tui.text.names import names_of
+
+
+def _on(hosts: Sequence[str]) -> str:
+    """Return hosts without data, if the reason names them."""
+    return f" on {names_of(hosts)}" if hosts else ""
+
 
 REASONS: Mapping[str, Text] = {
     # codes of Moot: the check does not apply
@@ -69,7 +76,7 @@ REASONS: Mapping[str, Text] = {
     "own-figures": "the output has no other figures to compare",
     "clocks": "clocks were not compared",
     "host-facts": "the host facts are unknown",
-    "governor": "no CPU governor was read on {hosts:names}",
+    "governor": lambda hosts=(): f"no CPU governor was read{_on(hosts)}",
     "target-devices": "the file system or devices of the target are unknown",
     "free-space": "the free space of the target is unknown",
     "package-checksums": "no package owns the load generators, or the package has no checksums",
@@ -78,8 +85,8 @@ REASONS: Mapping[str, Text] = {
     "idle-telemetry": "no telemetry before the load",
     "client-cpus": "client CPUs were not monitored",
     "client-links": "client links were not monitored",
-    "link-speed": "link speed of {hosts:names} is unknown",
+    "link-speed": lambda hosts=(): f"the link speed is unknown{_on(hosts)}",
     "byte-counters": "no lower-level byte counters",
-    "file-extents": lambda quote: quote or "file extents were not read",
-    "file-blocks": lambda quote: quote or "file blocks were not sampled",
+    "file-extents": lambda quote="": quote or "file extents were not read",
+    "file-blocks": lambda quote="": quote or "file blocks were not sampled",
 }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tui.analysis.criteria import criteria_of, judge
 from tui.judge.catalogue import BY_ID
 from tui.judge.severity import by_weight
-from tui.judge.wording import bottleneck_text, message_of, proof_text, reasons_of, step_reasons_of
+from tui.judge.wording import bottleneck_text, gap_reasons_of, message_of, proof_text, reasons_of
 from tui.metrics import units
 from tui.metrics.facts import compare
 from tui.metrics.units import plural
@@ -427,7 +427,7 @@ def _findings(record: RunRecord) -> Iterator[Block]:
             [DocumentColumn("host"), DocumentColumn("when"), DocumentColumn("what")],
             problems,
         )
-    lacking = [*reasons_of(record.checks_not_made).items(), *step_reasons_of(record).items()]
+    lacking = [*reasons_of(record.checks_not_made).items(), *gap_reasons_of(record).items()]
     if lacking:
         reasons: dict[str, list[str]] = {}
         for name, reason in lacking:
