@@ -44,6 +44,7 @@ from tui.model.event import (
     TelemetrySample,
     encode,
 )
+from tui.model.paths import presets_dir
 from tui.model.plan import FileSpec, Headline, HostTask, Plan, ProfileRef, Step
 from tui.model.rundir import PLAN_FILE
 from tui.workloads.fio.plan import ARGV
@@ -117,6 +118,12 @@ filename_format=$jobnum/$filenum/iops.$jobnum.$filenum
 """
 
 
+def preset_text(tag: str) -> str:
+    """Return the text of a preset; of other profiles, only the tag."""
+    path = presets_dir() / f"{tag}.yaml"
+    return path.read_text() if path.is_file() else f"profile: {tag}\n"
+
+
 def plan_of(
     hosts: Sequence[str],
     directions: Sequence[str],
@@ -149,7 +156,7 @@ def plan_of(
         tag=tag,
         version=1,
         title="WEKA read IOPS",
-        text=f"profile: {tag}\n",
+        text=preset_text(tag),
         sha256="0" * 64,
         changed={"runtime": f"{runtime_s:g}s"},
     )

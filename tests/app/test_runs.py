@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from textual.widgets import Static
 
 from tests.app.driver import write_inventory
-from tests.app.journal_maker import READS, RunMaker, host_names
+from tests.app.journal_maker import READS, RunMaker, host_names, preset_text
 from tests.app.stage import SMALL, Stage, stage, text_of
 from tests.patience import seen
 from tui.app.app import recent_runs
@@ -571,3 +571,30 @@ async def test_a_click_on_a_heading_sorts_and_again_turns_round(newest: RunMaker
                 f"hosts{symbol}" in text_of(app.screen.query_one(PickList))
                 and first in rows(app)[0]
             )
+
+
+async def test_runs_of_a_profile_are_told_apart_at_80_columns(newest: RunMaker) -> None:
+    async with stage(newest, SMALL, step="runs") as (app, _):
+        assert isinstance(app.screen, RunsScreen)
+        first = app.screen.runs[0]
+        assert "µs" in rows(app)[0], "the tail latency fits"
+        app.screen.runs = [
+            replace(first, run_id=f"x-{depth}", params={"iodepth": str(depth)}) for depth in (4, 16)
+        ]
+        app.screen.show_rows()
+        assert ["iodepth=4 " in rows(app)[0], "iodepth=16 " in rows(app)[1]] == [True, True]
+
+
+async def test_a_profile_that_was_edited_since_is_named_in_the_preview(
+    newest: RunMaker, tmp_path: Path
+) -> None:
+    own = tmp_path / "profiles" / "weka" / "read-iops.yaml"
+    own.parent.mkdir(parents=True)
+    async with stage(newest, step="runs") as (app, pilot):
+        pane = app.screen.query_one("#runs-preview", TextPane)
+        assert not any("edited since" in line.plain for line in pane.builder(100))
+        own.write_text(preset_text("weka/read-iops").replace("default: 192", "default: 8"))
+        assert isinstance(app.screen, RunsScreen)
+        app.screen.preview.forget_profiles()
+        await app.settle(pilot)
+        assert any("edited since: numjobs" in line.plain for line in pane.builder(100))

@@ -335,3 +335,18 @@ def test_a_live_run_is_not_removed(engine: Path, capsys: pytest.CaptureFixture[s
     assert main(["runs", "rm", OLD, NEW, "--yes"]) == 2
     assert f"{NEW} is still running; stop it first: benchtui stop {NEW}" in capsys.readouterr().err
     assert len(list(engine.parent.iterdir())) == 2
+
+
+def test_show_says_what_was_edited_in_the_profile_since(
+    runs: Path, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = load_record(runs / OLD)
+    own = home / "profiles" / f"{record.profile.tag}.yaml"
+    own.parent.mkdir(parents=True)
+    own.write_text(record.profile.text or "")
+    assert main(["runs", "show", OLD]) == 0
+    assert "edited since" not in capsys.readouterr().out
+    own.write_text(f"{record.profile.text}\nrepeat: 3\n")
+    assert main(["runs", "show", OLD]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith(f"profile {record.profile.tag}: edited since") and "repeat" in last

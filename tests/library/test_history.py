@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from tests.app.journal_maker import READS, RunMaker, host_names
 from tui.library.build import write_record
-from tui.library.history import EarlierRuns
+from tui.library.history import EarlierRuns, told_apart
 from tui.library.load import load_record
+from tui.library.record_head import RecordHead, StepHead, params_of
 from tui.library.summary import RunSummary, summarize
 
 ALIKE = RunSummary("", None, "p", ["a"], "complete", headline_unit="iops", setup="x")
@@ -70,3 +71,40 @@ def test_the_setup_differs_with_the_hosts(tmp_path: Path) -> None:
         assert found is not None
         setups.append(found.setup)
     assert setups[0] == setups[1] != setups[2]
+
+
+def test_runs_of_a_profile_are_told_apart_by_the_parameters_that_differ() -> None:
+    base = {"runtime": "30s", "iodepth": "4", "directory": "/mnt/a"}
+    runs = [
+        run(1, params=base, target="/mnt/a"),
+        run(2, params={**base, "iodepth": "16", "directory": "/mnt/b"}, target="/mnt/b"),
+        run(3, params=base, profile="other"),
+        run(4, params=base, profile="other"),
+        run(5, params={}),
+    ]
+    assert told_apart(runs) == {
+        "1": "iodepth=4 directory=/mnt/a",
+        "2": "iodepth=16 directory=/mnt/b",
+    }
+
+
+def test_parameters_of_a_list_are_spelled_as_people_write_them_and_swept_ones_by_their_values() -> (
+    None
+):
+    text = """\
+params:
+  bs: {default: 4k, kind: size}
+  runtime: {default: 30s, kind: duration}
+  direct: {default: 1, kind: flag}
+  key: {default: "${KEY}", kind: secret}
+"""
+    points = [{"bs": 4096 << at} for at in range(4)]
+    head = RecordHead("x", "complete")
+    head.profile.text = text
+    head.profile.params = {"bs": 4096, "runtime": 90.0, "direct": True, "key": "s3cr3t", "more": 3}
+    spelled = {"bs": "4k", "runtime": "90s", "direct": "yes", "more": "3"}
+    assert params_of(head) == spelled
+    head.steps = [StepHead(point=point) for point in points[:2]]
+    assert params_of(head) == spelled | {"bs": "4k,8k"}
+    head.steps = [StepHead(point=point) for point in points]
+    assert params_of(head) == spelled | {"bs": "4k–32k"}

@@ -16,7 +16,7 @@ from tests.samples.events import DATA
 from tui.journal.rundir import is_running, load_plan, process_identity
 from tui.library import summary
 from tui.library.build import write_record
-from tui.library.filter import changed_of
+from tui.library.plan_head import plan_head
 from tui.library.runs import RunStore, may_have_measured
 from tui.library.summary import rename, retag, summarize
 from tui.library.verify import verify_run
@@ -335,7 +335,7 @@ def test_a_changed_byte_in_a_file_of_a_run_hides_no_other_run(store: RunStore, n
     assert listed == dict.fromkeys(IDS[:2], "complete") | {
         IDS[2]: "unreadable" if name == "run.json" else "complete"
     }
-    changed_of(spoilt)
+    plan_head(spoilt)
     with suppress(BenchtuiError):
         verify_run(spoilt)
     with suppress(BenchtuiError):

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tui.model.load_keys import differing, digest_of, load_keys
+from tui.model.load_keys import (
+    differing,
+    digest_of,
+    edited_names,
+    kinds_of_params,
+    load_keys,
+)
 
 TEXT = """profile: my/a
 version: 1
@@ -56,3 +62,38 @@ def test_a_base_counts_and_is_named() -> None:
 
 def test_a_text_that_cannot_be_parsed_differs_from_others_only() -> None:
     assert load_keys("a: [") == load_keys("a: [") != load_keys("a: [[")
+
+
+OLD = """\
+profile: my/reads
+title: Reads
+params:
+  iodepth: {default: 4, kind: count, help: I/Os in flight}
+fio:
+  jobs:
+    reads: {bs: 4k, rw: randread}
+"""
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "names"),
+    [
+        ("title: Reads", "title: Other words", []),
+        ("help: I/Os in flight", "help: other", []),
+        ("default: 4", "default: 8", ["iodepth"]),
+        ("bs: 4k", "bs: 8k", ["bs"]),
+        ("title: Reads", "repeat: 3", ["repeat"]),
+        ("title: Reads", "extends: my/base", ["extends"]),
+        ("fio:", "fio: [", ["text"]),
+    ],
+)
+def test_what_was_edited_is_named_unless_it_is_for_people(
+    was: str, now: str, names: list[str]
+) -> None:
+    found = edited_names(OLD, OLD.replace(was, now))
+    assert found == names or (names == ["text"] and "text" in found)
+
+
+def test_kinds_of_parameters_are_those_of_the_text() -> None:
+    assert kinds_of_params(OLD) == {"iodepth": "count"}
+    assert kinds_of_params("params: [") == kinds_of_params("params: 3") == {}

@@ -214,11 +214,24 @@ def show_run(args: argparse.Namespace, store: RunStore) -> int:
         with_tags(record, marks), shown, beside, running=running, steps=args.steps, width=width
     )
     print(text, end="")
+    if edited := edited_names(record):
+        print(f"profile {record.profile.tag}: edited since this run: {', '.join(edited)}")
     for problem in problems:
         print(f"benchtui: {problem}", file=sys.stderr)
     if args.plot:
         print(f"\n{plot(record, args.metric)}")
     return 0
+
+
+def edited_names(record: RunRecord) -> list[str]:
+    """Return what differs between the profile of a run and that profile as it is now."""
+    from tui.engine.inputs.edits import edited_since
+
+    own = record.profile
+    texts = {each.tag: each.text for each in own.members if each.text is not None}
+    texts |= dict(zip(own.extends, own.bases, strict=False))
+    texts |= {own.tag: own.text} if own.text is not None else {}
+    return edited_since(texts, Paths.from_environ(os.environ).profiles)
 
 
 def defend_text(record: RunRecord) -> str:

@@ -1,4 +1,4 @@
-"""Filter runs by words and key:value; find the profile parameters that a run changed."""
+"""Filter runs by words and key:value."""
 
 from __future__ import annotations
 
@@ -6,16 +6,12 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
-from pathlib import Path
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from tui.library.summary import RunSummary
-from tui.model.bounded import NO_JSON, read_file
 from tui.model.check_names import check_name
-from tui.model.plain_data import PlainDecoder
 from tui.model.problem import UsageError, did_you_mean
-from tui.model.rundir import PLAN_FILE
 
 Test = Callable[[RunSummary], bool]
 TOKEN = re.compile(r'(?=\S)(?P<no>-)?(?:(?P<key>[a-z]+):)?(?:"(?P<quoted>[^"]*)"?|(?P<word>\S*))')
@@ -236,26 +232,3 @@ KEYS: dict[str, Callable[[str, datetime], Test]] = {
     "since": _since,
     "until": _until,
 }
-
-
-class _ProfileChanges(Struct):
-    changed: dict[str, str] = field(default_factory=dict)
-
-
-class _ChangesHead(Struct):
-    profile: _ProfileChanges = field(default_factory=_ProfileChanges)
-    axes: list[str] = field(default_factory=list)
-
-
-_decoder = PlainDecoder(_ChangesHead)
-
-
-def changed_of(run_dir: Path) -> dict[str, str]:
-    """Return the changed parameters by name, with ``swept`` for swept ones; empty without a
-    readable plan.
-    """
-    try:
-        head = _decoder.decode(read_file(run_dir / PLAN_FILE))
-    except (OSError, *NO_JSON):
-        return {}
-    return {**head.profile.changed, **dict.fromkeys(head.axes, "swept")}

@@ -1,4 +1,4 @@
-"""Earlier runs that were measured in the same way, for lists of runs."""
+"""Earlier runs measured in the same way, and what tells runs of a profile apart: for lists."""
 
 from __future__ import annotations
 
@@ -45,6 +45,28 @@ def counts(run: RunSummary) -> bool:
         and run.verdict != "invalid"
         and (run.headline_value or 0) > 0
     )
+
+
+def told_apart(runs: Iterable[RunSummary]) -> dict[str, str]:
+    """Return the parameters in which runs of the same profile differ, by run ID: ``iodepth=16``.
+
+    A parameter that is the target comes last. Runs that are alike in all of them are left out.
+    """
+    by_profile: dict[str, list[RunSummary]] = {}
+    for run in runs:
+        if run.params and run.profile:
+            by_profile.setdefault(run.profile, []).append(run)
+    found: dict[str, str] = {}
+    for alike in by_profile.values():
+        names = list(dict.fromkeys(name for run in alike for name in run.params))
+        values = {name: {run.params.get(name) for run in alike} for name in names}
+        targets = {run.target for run in alike}
+        apart = [name for name in names if len(values[name]) > 1]
+        apart.sort(key=lambda name: bool(values[name] & targets))
+        for run in alike if apart else ():
+            said = (f"{name}={run.params[name]}" for name in apart if name in run.params)
+            found[run.run_id] = " ".join(said)
+    return found
 
 
 def _when(run: RunSummary) -> tuple[str, str]:

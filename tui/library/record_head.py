@@ -13,9 +13,10 @@ from msgspec import Struct, field
 from tui.metrics.registry import MIXED, MetricName
 from tui.metrics.units import TAIL_SAMPLES
 from tui.model.check_names import check_name
-from tui.model.load_keys import load_keys
+from tui.model.load_keys import kinds_of_params, load_keys
 from tui.model.operands import Clause
 from tui.model.plain_data import MultiLine
+from tui.model.quantities import plain_duration, plain_size
 from tui.model.search import caveats_of
 
 SummaryState = Literal[
@@ -198,6 +199,43 @@ def setup_of(record: RecordHead) -> str:
         record.target or "",
     )
     return blake2b(msgspec.json.encode(parts, order="sorted"), digest_size=SETUP_BYTES).hexdigest()
+
+
+LISTED_VALUES = 3  # of a swept parameter; of more values, only the first and the last
+
+
+def params_of(record: RecordHead) -> dict[str, str]:
+    """Return the parameters of a run as people write them; swept ones with their values.
+
+    Secrets are left out.
+    """
+    profile = record.profile
+    texts = [*profile.bases[::-1], *([profile.text] if profile.text is not None else [])]
+    kinds = {name: kind for text in texts for name, kind in kinds_of_params(text).items()}
+    swept: dict[str, list[str]] = {}
+    for step in record.steps if record.search is None else ():
+        for name, value in step.point.items():
+            values, text = swept.setdefault(name, []), _value_text(kinds.get(name), value)
+            values += [text] if text not in values else []
+    found = {name: _value_text(kinds.get(name), value) for name, value in profile.params.items()}
+    found |= {name: values_text(values) for name, values in swept.items()}
+    return {name: text for name, text in found.items() if kinds.get(name) != "secret"}
+
+
+def values_text(values: Sequence[str]) -> str:
+    """Return the values of a swept parameter: ``4k,64k``, ``4k–1M``."""
+    return ",".join(values) if len(values) <= LISTED_VALUES else f"{values[0]}–{values[-1]}"
+
+
+def _value_text(kind: str | None, value: Any) -> str:
+    """Return a value as people write it: ``64k``, ``30s``, ``yes``."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if kind == "size" and isinstance(value, int) and value >= 0:
+        return plain_size(value)
+    if kind == "duration" and isinstance(value, int | float) and value >= 0:
+        return plain_duration(value)
+    return str(value)
 
 
 class HeadlineFigures(Struct):

@@ -24,6 +24,7 @@ from tui.library.record_head import (
     SummaryState,
     Verdict,
     figures_of,
+    params_of,
     setup_of,
 )
 from tui.library.seal import was_judged_since
@@ -173,8 +174,8 @@ def tags_text(tags: Mapping[str, str]) -> str:
 
 
 # of summary.json; older files have fewer figures, no setup or that of the profile's text, no mark
-# of unsealed verdicts, no digest, or no caveats
-FORMAT = 9
+# of unsealed verdicts, no digest, no caveats, or no parameters
+FORMAT = 10
 NAMED_FINDINGS = 2
 OF_MARKS = ("starred", "title", "tags")  # fields that the marks file may change
 STARTING_S = 30.0  # how long a new run may take until its engine says who it is
@@ -224,6 +225,7 @@ class RunSummary(Struct, gc=False):  # no cycles, and lists are long
     caveats: list[str] = field(default_factory=list)  # of the result of a search: codes
     # digest of how it was measured; empty if unknown
     setup: str = ""
+    params: dict[str, str] = field(default_factory=dict)  # as people write them
 
     @property
     def why(self) -> str:
@@ -382,6 +384,7 @@ def _from_record(run_dir: Path) -> RunSummary:
         judged_since=was_judged_since(run_dir, text),
         caveats=caveats,
         setup=setup_of(head),
+        params=params_of(head),
         **asdict(figures_of(head.steps, headline)),
     )
 
@@ -452,6 +455,7 @@ def _unfinished(run_dir: Path, state: SummaryState) -> RunSummary:
             plan.target or "",
         )
         summary.notes = [plan.note] if plan.note else []
+        summary.params = {name: text for name, text in plan.texts.items() if text != "***"}
     if state == "running" and utc is not None:
         summary.duration_s = max(
             0.0, (datetime.now(UTC) - datetime.fromisoformat(utc)).total_seconds()

@@ -52,12 +52,56 @@ def digest_of(keys: Mapping[str, str]) -> str:
     return sha256(text).hexdigest()[:12] if keys else ""
 
 
-def _of_text(text: str) -> dict[str, str]:
+@lru_cache(maxsize=1024)
+def kinds_of_params(text: str) -> MappingProxyType[str, str]:
+    """Return the kind of each parameter that a profile declares; empty if it cannot be parsed."""
+    params = (_data(text) or {}).get("params")
+    declared = params.items() if isinstance(params, dict) else ()
+    return MappingProxyType(
+        {
+            name: str(param["kind"])
+            for name, param in declared
+            if isinstance(param, dict) and "kind" in param
+        }
+    )
+
+
+def edited_names(then: str, now: str) -> list[str]:
+    """Return what differs between two texts of a profile, without what is for people only.
+
+    Parameters, options and sections by their names, sorted.
+    """
+    one, other = (_every_value(text) for text in (then, now))
+    paths = (path.removesuffix(".default").removesuffix(".kind") for path in differing(one, other))
+    return sorted({path.rpartition(".")[2] for path in paths})
+
+
+def _every_value(text: str) -> dict[str, str]:
+    """Return the values by path, with defaults of parameters, sweep and repetitions."""
+    data = _data(text)
+    if data is None:
+        return {"text": text}
+    return {
+        path: value
+        for name, part in data.items()
+        if name not in OF_PEOPLE or name == "extends"
+        for path, value in _values(name, part)
+        if not (name == "params" and path.endswith(".help"))
+    }
+
+
+def _data(text: str) -> dict[str, Any] | None:
     from tui.model.yaml_text import load  # a list of known summaries parses none
 
     try:
-        data = load(text, "").data
+        return load(text, "").data
     except UsageError:
+        return None
+
+
+def _of_text(text: str) -> dict[str, str]:
+    data = _data(text)
+    if data is None:
         return {WHOLE_TEXT: sha256(text.encode()).hexdigest()[:12]}
     left_out = OF_PEOPLE | OF_STEPS
     return {

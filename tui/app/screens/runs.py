@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 from textual import events, on, work
 from textual.containers import Vertical
@@ -27,7 +28,7 @@ from tui.app.widgets.form import FilterInput
 from tui.app.widgets.picklist import Heading, PickList, share_height
 from tui.judge.wording import name_of
 from tui.library.filter import Filter, parse
-from tui.library.history import EarlierRuns
+from tui.library.history import EarlierRuns, told_apart
 from tui.library.summary import ORDERS, tags_text
 from tui.metrics import units
 from tui.model.problem import BenchtuiError, UsageError
@@ -71,10 +72,17 @@ STATE_CELLS: dict[str, tuple[str, str]] = {  # state -> symbol attribute of the 
 
 STATE_FROM = 132  # columns for state and verdict side by side
 CHECKS_FROM = 104  # columns for the checks that made a run invalid, where there is no state
+MARK = " "  # title of the verdict's symbol
 CHANGE = "vs last"  # title of the change since the run before with the same setup
-
-
+APART = "parameters"  # title of those in which runs of a profile differ
 CHROME_LINES = 2  # top line and keys
+
+
+class Around(Struct, frozen=True):
+    """The runs with the same setup, and in which parameters runs of a profile differ."""
+
+    history: EarlierRuns
+    apart: Mapping[str, str]
 
 
 class RunList(PickList["RunSummary"]):
@@ -103,6 +111,7 @@ class RunsScreen(FilteredScreen):
         self.runs: list[RunSummary] = []
         self.history = EarlierRuns()
         self.marked: list[str] = []
+        self.apart: dict[str, str] = {}  # by run ID, in which parameters runs of a profile differ
         self.was_read = False
         self.columns: tuple[Column[RunSummary], ...] = ()
         self.cells = STATE_FROM  # width that the columns are chosen for
@@ -111,7 +120,7 @@ class RunsScreen(FilteredScreen):
 
     def compose_body(self) -> Iterable[Widget]:
         """Yield the list with its filter and a preview, or a note if there are no runs."""
-        self.columns = columns(self.shell.symbols, self.marked, self.cells, lambda: self.history)
+        self.columns = columns(self.shell.symbols, self.marked, self.cells, lambda: self.around)
         picklist = RunList(self.columns, key_of, fits=True, id="runs-list")
         picklist.sort = next(
             column for column in picklist.columns if column.order is ORDERS["started"].key
@@ -120,11 +129,16 @@ class RunsScreen(FilteredScreen):
         picklist.border_title = "Runs"
         with Vertical(id="runs-body"):
             yield picklist
-            yield RunPreview(draws_colors=self.shell.draws_colors)
+            yield RunPreview(self.shell.paths.profiles, draws_colors=self.shell.draws_colors)
         yield Static("reading the runs", id="runs-empty", markup=False)
         yield FilterInput(
             "words, tag:NAME profile:TAG verdict:valid since:7d", "runs-filter", FILTER_HINT
         )
+
+    @property
+    def around(self) -> Around:
+        """What the cells of the list say in view of the other runs."""
+        return Around(self.history, self.apart)
 
     @property
     def preview(self) -> RunPreview:
@@ -156,7 +170,8 @@ class RunsScreen(FilteredScreen):
 
     @on(events.ScreenResume)
     def read_again(self) -> None:
-        """Reload the runs, because new ones may exist."""
+        """Reload the runs and what their profiles say, because both may have changed."""
+        self.preview.forget_profiles()
         self.find_run()
         self.load()
 
@@ -198,11 +213,11 @@ class RunsScreen(FilteredScreen):
         if self.size.width == self.cells:
             return
         self.cells, sort = self.size.width, self.picklist.sort
-        self.columns = columns(self.shell.symbols, self.marked, self.cells, lambda: self.history)
+        self.columns = columns(self.shell.symbols, self.marked, self.cells, lambda: self.around)
         if sort is not None:
-            self.picklist.sort = next(
-                (each for each in self.columns if each.order is sort.order), self.columns[1]
-            )
+            orders = (sort.order, ORDERS["started"].key)
+            known = [each for order in orders for each in self.columns if each.order is order]
+            self.picklist.sort = known[0]
         if self.was_read:
             self.show_rows()
 
@@ -222,9 +237,11 @@ class RunsScreen(FilteredScreen):
         except UsageError as error:
             problem = str(error)
         shown = [run for run in self.runs if self.wanted(run)]
+        self.apart = told_apart(shown)
         empty = {title for title, text in OPTIONAL.items() if not any(map(text, shown))}
         empty |= set() if self.marked else {""}  # the letters of marks
         empty |= set() if any(self.history.change(run) is not None for run in shown) else {CHANGE}
+        empty |= set() if self.apart else {APART}
         self.picklist.columns = tuple(
             column for column in self.columns if column.title not in empty
         )
@@ -337,14 +354,15 @@ class RunsScreen(FilteredScreen):
 
 
 def columns(
-    symbols: Symbols, marked: Sequence[str], cells: int, history: Callable[[], EarlierRuns]
+    symbols: Symbols, marked: Sequence[str], cells: int, around: Callable[[], Around]
 ) -> tuple[Column[RunSummary], ...]:
     """Return the columns of the list; `marked` runs have a letter in front.
 
-    `history` returns the runs to compare with. If the list is narrower than `STATE_FROM` cells, the
-    verdict replaces the state, except for runs that are not complete.
+    If the list is narrower than `STATE_FROM` cells, the verdict replaces the state, except for runs
+    that are not complete. If it is narrower than `CHECKS_FROM`, the verdict's symbol has its own
+    column, and its words give way to figures.
     """
-    narrow = cells < STATE_FROM
+    narrow, tight = cells < STATE_FROM, cells < CHECKS_FROM
 
     def letter(run: RunSummary) -> str:
         return MARKS[marked.index(key_of(run))] if key_of(run) in marked else ""
@@ -367,38 +385,43 @@ def columns(
     def state(run: RunSummary) -> Run:
         return state_of(run, symbols, cells)
 
-    if narrow:
-        wants, most = (26, 28) if cells >= CHECKS_FROM else (11, 17)
-        first = ordered_by("verdict", "verdict", verdict, least=13, wants=wants, most=most, gap=1)
-        judgement = []
-    else:
-        first = ordered_by("state", "state", state, least=13, most=13, gap=1)
+    if tight:
         judgement = [
-            ordered_by("verdict", "verdict", verdict_of, least=14, wants=28, most=28, drop=1)
+            Column(MARK, lambda run: (verdict(run)[0][:1], verdict(run)[1]), 1, gap=1),
+            ordered_by("verdict", "verdict",
+                lambda run: (verdict(run)[0][2:], verdict(run)[1]), least=8, wants=9, most=15,
+                drop=4, gap=1),
+        ]
+    elif narrow:
+        judgement = [ordered_by("verdict", "verdict", verdict, least=13, wants=26, most=28, gap=1)]
+    else:
+        judgement = [
+            ordered_by("state", "state", state, least=13, most=13, gap=1),
+            ordered_by("verdict", "verdict", verdict_of, least=14, wants=28, most=28, drop=1),
         ]
     return (
         Column("", letter, 1, role=ACCENT),
-        first,
         *judgement,
         ordered_by("started", "start, UTC" if narrow else "started (UTC)",
-            lambda run: started(run, history(), brief=narrow), 14 if narrow else 16, role=LABEL,
-            drop=1 if narrow else 0),
-        ordered_by("profile", "profile", named, least=15,
-            wants=20 if cells < CHECKS_FROM else 24, most=34),
+            lambda run: started(run, around().history, brief=narrow), 14 if narrow else 16,
+            role=LABEL, gap=1 if tight else 2, drop=1 if narrow else 0),
+        ordered_by("profile", "profile", named, least=15, wants=18 if tight else 24, most=34),
+        Column(APART, lambda run: around().apart.get(run.run_id, ""), least=12,
+            wants=12 if tight else 24, most=40, drop=1),
         ordered_by("hosts", "hosts", lambda run: str(len(run.hosts) or units.UNKNOWN), 6,
-            right=True, gap=1,
-                   drop=4 if narrow else 0),
-        ordered_by("headline", "headline", headline_of, least=17, most=20, right=True),
-        Column(CHANGE, lambda run: change_of(run, history()), least=7, most=9, right=True,
-            drop=2 if narrow else 3),
+            right=True, gap=1, drop=4 if narrow else 0),
+        ordered_by("headline", "headline",
+            lambda run: headline_of(run, with_state=tight), least=17, most=20, right=True),
+        Column(CHANGE, lambda run: change_of(run, around().history), least=7, most=9, right=True,
+            drop=3 if tight or not narrow else 2),
         ordered_by("p99", "p99", lambda run: units.latency(run.p99_ns), least=7, most=8,
-            right=True, drop=3 if cells < CHECKS_FROM else 0),
+            right=True, drop=2 if tight else 0),
         ordered_by("bandwidth", "bandwidth", bandwidth_of, least=10, most=10, right=True, drop=5),
         Column("over time", lambda run: over_time(run, symbols), SPARK_CELLS, role=ACCENT, drop=6),
         ordered_by("time", "took", lambda run: units.duration(run.duration_s), least=7, most=7,
             right=True, drop=4,
                    role=LABEL),
-        ordered_by("title", "note", note_cell, least=14, wants=40, drop=3),
+        ordered_by("title", "note", note_cell, least=14, wants=40, drop=5 if tight else 3),
         ordered_by("tags", "tags", lambda run: tags_text(run.tags), least=14, most=40, drop=7,
             role=LABEL),
         ordered_by("target", "target", lambda run: run.target, least=14, most=40, drop=8,
@@ -447,9 +470,14 @@ def named(run: RunSummary) -> list[Run]:
     return [*([("* ", ACCENT)] if run.starred else []), (run.profile or run.run_id, BRIGHT)]
 
 
-def headline_of(run: RunSummary) -> Run:
-    """Return the headline of a run, in its short form if there is one."""
-    return (run.headline_short or run.headline, BRIGHT) if run.headline else NO_FIGURE
+def headline_of(run: RunSummary, *, with_state: bool = False) -> Run:
+    """Return the headline of a run, in its short form if there is one; of an invalid run dimmed.
+
+    `with_state`: for a run without figures, its state.
+    """
+    if not run.headline:
+        return (run.state, LABEL) if with_state else NO_FIGURE
+    return run.headline_short or run.headline, LABEL if run.verdict == "invalid" else BRIGHT
 
 
 def bandwidth_of(run: RunSummary) -> str:

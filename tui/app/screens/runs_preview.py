@@ -19,7 +19,7 @@ from tui.judge.wording import message_of
 from tui.library.history import EarlierRuns
 from tui.library.summary import RunSummary, tags_text
 from tui.metrics import units
-from tui.model.plain import some_in
+from tui.model.plain import some, some_in
 from tui.text.comparison_texts import NOT_AS_SEALED
 from tui.text.line import (
     ACCENT,
@@ -59,6 +59,13 @@ SHARE, FOCUS_SHARE = 1 / 3, 0.6  # of the lines
 LEAST_ROWS, MOST_ROWS = 2, 4  # of the throughput below the facts
 START, END = "start", "end"
 RESTS_S = 0.15  # delay while the cursor moves
+
+
+class Planned(Struct, frozen=True):
+    """Changed parameters of a run, and what was edited in its profile since."""
+
+    changed: Mapping[str, str] = {}
+    edited: Sequence[str] = ()
 
 
 class Measured(Struct, frozen=True):
@@ -109,7 +116,7 @@ class RunPreview(TextPane):
     Hidden on small terminals, unless it has the focus; then it shows the run in full.
     """
 
-    def __init__(self, *, draws_colors: bool) -> None:
+    def __init__(self, profiles: Path, *, draws_colors: bool) -> None:
         super().__init__(id="runs-preview")
         self.more, self.fills = "Tab scrolls", True
         self.draws_colors = draws_colors
@@ -118,8 +125,8 @@ class RunPreview(TextPane):
         self.history = EarlierRuns()
         # whether the list shows these runs without scrolling
         self.are_listed: Callable[[Sequence[RunSummary]], bool] = lambda _: False
-        # changed parameters by run
-        self.changed: dict[Path, dict[str, str]] = {}
+        self.profiles = profiles
+        self.planned: dict[Path, Planned] = {}
         self.measured: Measured | None = None
 
     def fit(self, terminal: Size) -> None:
@@ -154,8 +161,8 @@ class RunPreview(TextPane):
     def show_run(self, run: RunSummary, run_dir: Path) -> None:
         """Show a run. Details from its record are added once they are read."""
         self.shown = run, run_dir
-        if run_dir not in self.changed and self.has_class("-shown"):
-            self.read_changed(run_dir)
+        if run_dir not in self.planned and self.has_class("-shown"):
+            self.read_planned(run_dir)
         read = self.measured
         if self.has_room(ROOMY_FROM) and (
             read is None or (read.run_dir, read.run) != (run_dir, run)
@@ -175,7 +182,7 @@ class RunPreview(TextPane):
         facts = partial(
             preview,
             run,
-            Around(self.changed.get(run_dir, {}), earlier),
+            Around(self.planned.get(run_dir, Planned()), earlier),
             whole=self.has_focus,
             short=not roomy,
         )
@@ -209,18 +216,34 @@ class RunPreview(TextPane):
         )
         self.show_read(run_dir)
 
-    @work(exclusive=True, group="changed", exit_on_error=False)
-    async def read_changed(self, run_dir: Path) -> None:
-        """Read the changed parameters of a run, and show them."""
-        from tui.library.filter import changed_of
-
-        self.changed[run_dir] = await asyncio.to_thread(changed_of, run_dir)
+    @work(exclusive=True, group="planned", exit_on_error=False)
+    async def read_planned(self, run_dir: Path) -> None:
+        """Read the changed parameters of a run and what was edited since, and show them."""
+        self.planned[run_dir] = await asyncio.to_thread(planned, run_dir, self.profiles)
         self.show_read(run_dir)
+
+    def forget_profiles(self) -> None:
+        """Look again at what was edited: the profiles may have changed."""
+        self.planned.clear()
+        if self.shown is not None:
+            self.show_run(*self.shown)
 
     def show_read(self, run_dir: Path) -> None:
         """Show a run with the details just read, unless another run is shown now."""
         if self.shown is not None and self.shown[1] == run_dir:
             self.show_run(*self.shown)
+
+
+def planned(run_dir: Path, profiles: Path) -> Planned:
+    """Return what a run's plan changed, and what was edited since. Reads files.
+
+    `profiles`: the folder of the user's own.
+    """
+    from tui.engine.inputs.edits import edited_since
+    from tui.library.plan_head import plan_head
+
+    head = plan_head(run_dir)
+    return Planned(head.changed, edited_since(head.texts, profiles))
 
 
 def page_of(run_dir: Path, *, colors: bool) -> Page | None:
@@ -248,9 +271,9 @@ LABEL_CELLS = 9
 
 
 class Around(Struct, frozen=True):
-    """Changed parameters of a run, and the earlier runs with the same setup."""
+    """Plan of a run, and the earlier runs with the same setup."""
 
-    changed: Mapping[str, str] = {}
+    planned: Planned = Planned()
     earlier: Sequence[RunSummary] = ()
 
 
@@ -272,10 +295,10 @@ def preview(
     if short and not whole:
         head, facts = (
             _brief_head(run, around.earlier, half),
-            _brief_facts(run, around.changed, half),
+            _brief_facts(run, around.planned, half),
         )
     else:
-        head, facts = _head(run, around.earlier, half), _facts(run, around.changed, half, whole)
+        head, facts = _head(run, around.earlier, half), _facts(run, around.planned, half, whole)
     doubts, notes = _findings(run, half, whole or every), _notes(run, half, whole or every)
     if half == width:
         return [*head, *doubts, *notes, *facts]
@@ -291,7 +314,8 @@ def says_more(run: RunSummary) -> bool:
 def _brief_head(run: RunSummary, earlier: Sequence[RunSummary], width: int) -> Iterator[Line]:
     star: list[Run] = [("* ", ACCENT)] if run.starred else []
     called: Run = (run.title or run.profile or run.run_id, TITLE)
-    yield from packed([[*star, called], *islice(_figures(run), 2)], width)
+    judged = [] if _is_said(run) else [[VERDICTS[run.verdict]]]
+    yield from packed([[*star, called], *islice(_figures(run), 2), *judged], width)
     yield from _change(run, earlier, width)
     yield from _judgement(run, width)
 
@@ -376,7 +400,7 @@ def _judgement(run: RunSummary, width: int) -> Iterator[Line]:
     if run.caveats and run.verdict not in ("invalid", None):
         verdict, role = f"{verdict}, but {', '.join(map(caveat_text, run.caveats))}", WARN
     state = [] if run.state == "complete" else [(f", {run.state}", LABEL)]
-    if state or run.verdict != "valid" or role == WARN:  # of others the list says all of it
+    if _is_said(run):
         for part in wrap([(verdict, role), *state], width):
             yield Line.of(*part)
     if run.judged_since:
@@ -385,23 +409,27 @@ def _judgement(run: RunSummary, width: int) -> Iterator[Line]:
         yield from indented([(why, WARN)], width, 0)
 
 
-def _facts(run: RunSummary, changed: Mapping[str, str], width: int, whole: bool) -> Iterator[Line]:
-    for name, text in _named_facts(run, changed, width, whole).items():
+def _is_said(run: RunSummary) -> bool:
+    """Return whether the verdict has a line of its own: all but plainly valid, complete runs."""
+    return run.state != "complete" or run.verdict != "valid" or bool(run.caveats)
+
+
+def _facts(run: RunSummary, planned: Planned, width: int, whole: bool) -> Iterator[Line]:
+    for name, text in _named_facts(run, planned, width, whole).items():
         yield from labelled([(name.ljust(LABEL_CELLS), LABEL)], [(text, TEXT)], width)
 
 
-def _brief_facts(run: RunSummary, changed: Mapping[str, str], width: int) -> Iterator[Line]:
+def _brief_facts(run: RunSummary, planned: Planned, width: int) -> Iterator[Line]:
     """Yield the facts, two short ones in a line."""
-    facts = _named_facts(run, changed, width, False)
+    facts = _named_facts(run, planned, width, False)
     yield from paired(((name, (text, TEXT)) for name, text in facts.items()), width, GUTTER)
 
 
-def _named_facts(
-    run: RunSummary, changed: Mapping[str, str], width: int, whole: bool
-) -> dict[str, str]:
+def _named_facts(run: RunSummary, planned: Planned, width: int, whole: bool) -> dict[str, str]:
+    edited = f"edited since: {some(planned.edited)}" if planned.edited else ""
     facts = {
-        "profile": run.profile if run.title else "",
-        "changed": " ".join(f"{name}={value}" for name, value in changed.items()),
+        "profile": ", ".join(filter(None, (run.profile if run.title or edited else "", edited))),
+        "changed": " ".join(f"{name}={value}" for name, value in planned.changed.items()),
         "target": run.target,
         "started": f"{stamp(run)} UTC" if run.utc else "",
         "took": units.duration(run.duration_s) if run.duration_s is not None else "",
