@@ -97,14 +97,6 @@ def test_words_that_hold_the_name_of_a_number_are_no_figures(title: str) -> None
     assert title_text(title, {"runtime": "60s"}, None) == title
 
 
-def test_words_of_a_title_that_set_a_parameter_have_its_value_now() -> None:
-    title = "rw=randread bs=4k numjobs=1"
-    changed = {"numjobs": "8", "runtime": "5s"}
-    assert title_text(title, changed, None) == "rw=randread bs=4k numjobs=8"
-    assert title_text(title, {}, None, {"bs": "4k,64k"}) == "rw=randread bs=4k,64k numjobs=1"
-    assert title_text(f"fast 4k {title}", changed, None).startswith("modified: fast 4k rw=")
-
-
 def test_another_directory_leaves_the_title_true() -> None:
     made = plan("demo/quick", overrides={"directory": "/mnt/other"})
     assert next(plan_facts(made)).text == made.profile.title

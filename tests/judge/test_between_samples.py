@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.samples.evidence import direction, evidence, found, said
 from tui.judge import traffic
@@ -111,3 +115,93 @@ def test_processes_that_have_ended_are_left_out() -> None:
     assert procs is not None and said("storage-traffic", at) != []
     procs.values, procs.constant = [*[5.0] * 10, 0.0], None
     assert said("storage-traffic", at) == []
+
+
+def on_a_busy_host(
+    speeds: list[float],
+    delays: list[float],
+    begin_s: float,
+    moved: float = 1.0,
+    faster: float = 1.0,
+) -> RunEvidence:
+    """Return a load of 12 s with these speeds per second of its own, on a host whose telemetry is
+    late by `delays`, and which ended before the last sample was taken.
+
+    The series has only whole seconds of the run, which begin `begin_s` into the load. `moved`: the
+    share of the bytes that the kernel counted; `faster`: how far the load overstates its rate.
+    """
+    seconds = len(speeds)
+    sums = [0.0, *accumulate(speeds)]
+
+    def until(t: float) -> float:
+        t = min(max(t, 0.0), float(seconds))
+        whole = min(int(t), seconds - 1)
+        return (sums[whole] + (t - whole) * speeds[whole]) * MB
+
+    whole = [until(begin_s + at + 1) - until(begin_s + at) for at in range(seconds - 1)]
+    ends, t = [], 0.4
+    for delay in delays:
+        ends.append(t := t + 1 + delay)
+        if t > seconds:
+            break
+    spans = list(zip([0.4, *ends], ends, strict=False))
+    counted = [
+        moved * (until(end) - until(begin)) / (end - begin) if end <= seconds else 0.0
+        for begin, end in spans
+    ]
+    # it was found by the first sample, whose bytes are those of nobody
+    values: list[float | None] = [None, *counted]
+    intervals = [1.0, *(end - begin for begin, end in spans)]
+    times = [0.4, *ends]
+    weights = [max(min(end, seconds) - max(end - length, 0.0), 0.0)
+               for end, length in zip(times, intervals, strict=True)]  # fmt: skip
+    known = [(value, weight) for value, weight in zip(values, weights, strict=True)
+             if value is not None]  # fmt: skip
+    mean = sum(value * weight for value, weight in known) / sum(weight for _, weight in known)
+    at = ran(whole, [0.0], offset_s=0.0)
+    (host,) = at.steps[0].telemetry
+    column, procs = host.columns
+    column.values, column.mean, column.max = values, mean, max(value for value, _ in known)
+    procs.values = [1.0 if end <= seconds else 0.0 for end in times]
+    procs.constant, procs.max = None, 1.0
+    host.t_s, host.interval_s = [20.0 + end for end in times], intervals
+    host.end_s = 20.0 + seconds
+    series, record = at.steps[0].series, at.steps[0]
+    assert series is not None
+    series.start_s = 20.0 + begin_s
+    record.measured_s = record.runtime_s = float(seconds)
+    total = until(seconds)
+    told = {"bytes": round(total), "bw_bytes_per_s": faster * total / seconds}
+    read = record.results.per_host["h1"]["read"]
+    record.results.per_host["h1"]["read"] = read.model_copy(update=told)
+    return at
+
+
+speeds = st.lists(st.floats(50, 500), min_size=12, max_size=12)
+delays = st.lists(st.floats(0, 1.6), min_size=12, max_size=12)
+
+
+@given(speeds, delays, st.floats(0, 0.99))
+def test_no_speed_and_no_late_sample_of_an_honest_load_is_a_shortfall(
+    speeds: list[float], delays: list[float], begin_s: float
+) -> None:
+    assert said("storage-traffic", on_a_busy_host(speeds, delays, begin_s)) == []
+
+
+@pytest.mark.parametrize("begin_s", [0.05, 0.5, 0.95])
+def test_a_burst_at_the_begin_and_a_late_last_sample_are_no_shortfall(begin_s: float) -> None:
+    late = [0.0] * 10 + [1.2]
+    assert (
+        said("storage-traffic", on_a_busy_host([500.0, *[100.0] * 10, 150.0], late, begin_s)) == []
+    )
+
+
+@given(st.floats(0, 0.99), st.floats(0.3, 0.85))
+def test_bytes_that_are_missing_from_a_steady_load_are_seen(begin_s: float, moved: float) -> None:
+    assert said("storage-traffic", on_a_busy_host([100.0] * 12, [0.0] * 12, begin_s, moved))
+
+
+@given(st.floats(0, 0.99), st.floats(1.25, 3.0))
+def test_a_rate_above_that_of_its_bytes_is_seen(begin_s: float, faster: float) -> None:
+    at = on_a_busy_host([100.0] * 12, [0.0] * 12, begin_s, faster=faster)
+    assert said("storage-traffic", at)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from tui.judge.chance import chance_of
 from tui.judge.pace import clock_of
 
@@ -17,11 +19,22 @@ if TYPE_CHECKING:
 LEAST_SAMPLES, TOUCHING_S = 3, 0.05  # inside the load; gap between two that follow each other
 
 
+class SameSamples(Struct, frozen=True):
+    """Share of a load's bytes that the kernel counts between the same samples, and how much of it
+    is uncertain. `known_bytes`, `known_s`: what the load moved in its whole seconds.
+    """
+
+    share: float
+    uncertain: float
+    known_bytes: float
+    known_s: float
+
+
 def between_samples(
     at: StepEvidence, host: HostTelemetryRecord, name: str, values: Sequence[float | None]
-) -> tuple[float, float] | None:
+) -> SameSamples | None:
     """Return the share of a host's bytes that `values` (bytes per second of its telemetry) count
-    between the same samples, and what is uncertain of it; None if they do not overlap the load.
+    between the same samples; None if they do not overlap the load.
 
     The load's bytes are known by the second. A sample inside a second splits these at a rate that
     the seconds around it bound, and is as late as its intervals differ; I/Os in flight count on one
@@ -63,4 +76,6 @@ def between_samples(
         near = known[max(0, int(end) - 1) : int(end) + 2]
         # half a second from a whole one at most
         unsure += (max(near) - min(near)) / 2 + late * max(near)
-    return sum((end - begin) * value for begin, end, value in spans) / own, unsure / own
+    moved = sum((end - begin) * value for begin, end, value in spans)
+    whole = before[-1] * step_s, len(known) * step_s
+    return SameSamples(moved / own, unsure / own, *whole)

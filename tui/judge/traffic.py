@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tui.judge.between import between_samples
+from tui.judge.between import SameSamples, between_samples
 from tui.judge.check import (
     CheckResult,
     Moot,
@@ -28,9 +28,11 @@ from tui.model.operands import Operands
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from tui.model.figure_record import DirectionRecord
     from tui.model.step_record import HostTelemetryRecord, Scalar
 
 CONSERVED, HALF = default("storage-traffic.moved"), 0.5
+BURST = 10.0  # times the mean rate: more within a second is a clock that differs
 EDGE_S = 1.0  # samples each second do not match begin and end exactly
 LEAST_S = 5.0
 # processes whose bytes telemetry reads every second; of more it reads some in turn
@@ -46,7 +48,9 @@ COUNTED = (("read", "read_bytes", "rd", "rd_server"), ("write", "write_bytes", "
     rule=(
         f"the hosts moved at least {units.share(CONSERVED)} of the bytes that the load counts, both"
         " between the same two telemetry samples (less what the seconds in which these fall leave"
-        " open) and in the whole time (one second at each end ignored), by the bytes of NFS"
+        " open) and at the rate of the result (less what the load moved beyond its mean rate in the"
+        " seconds it began and ended in; without values over time one second at each end, or more"
+        " if the last sample of its processes is older, is ignored), by the bytes of NFS"
         " mounts; otherwise, where the target's block devices are known, by the bytes that the"
         " kernel counts for the load's processes, or of these devices (for buffered writes, which"
         " the processes only put into memory, the devices come first); error below"
@@ -153,15 +157,17 @@ def fell_short(
             yield Shortfall(name, worst, low[worst], by_end, wanted, tuple(low))
 
 
-def edge(at: StepEvidence, host: str, name: str) -> float:
+def edge(at: StepEvidence, host: str, name: str, lost_s: float = 0.0) -> float:
     """Return the share of a host's bytes that may be missing: one mean second, or the last one if
-    it carried more, because counters of processes that have ended cannot be read.
+    it carried more, because counters of processes that have ended cannot be read. `lost_s`: how
+    long they could not, if known.
     """
-    mean = EDGE_S / max(at.record.measured_s or 0.0, LEAST_S)
+    lost_s = max(EDGE_S, lost_s)
+    mean = lost_s / max(at.record.measured_s or 0.0, LEAST_S)
     columns = at.record.series.columns if at.record.series is not None else []
     rates = next((c.bw_bytes_per_s for c in columns if (c.host, c.direction) == (host, name)), [])
     known = [rate for rate in rates if rate is not None]
-    return max(mean, EDGE_S * known[-1] / sum(known)) if any(known) else mean
+    return max(mean, lost_s * known[-1] / sum(known)) if any(known) else mean
 
 
 def _is_later(at: StepEvidence, direction: str) -> bool:
@@ -185,21 +191,47 @@ def _ratios(at: StepEvidence, host: HostTelemetryRecord) -> Iterator[MovedShare]
         columns = (f"gen.{own}", disk, f"nfs.{server}")
         later = _is_later(at, name)
         moved = _moved(host, columns, later=later)
-        if counted and moved is not None:
+        if result is not None and counted and moved is not None:
             # both by the same clock, and of the same real time
             time = _share_of_time(at, host, name)
             bytes_per_s, counter = moved
-            ratio = bytes_per_s * (clock_of(at, host.host) or 1.0) / (counted * time)
-            whole = MovedShare(name, ratio, counter, edge(at, host.host, name))
             values = _values(host, columns, counter) if time == 1.0 and not later else []
             inside = between_samples(at, host, name, values)
             if inside is None:
-                yield whole
+                ratio = bytes_per_s * (clock_of(at, host.host) or 1.0) / (counted * time)
+                lost_s = _unread_s(host) if counter == "processes" else 0.0
+                yield MovedShare(name, ratio, counter, edge(at, host.host, name, lost_s))
             else:
-                part = MovedShare(name, inside[0], counter, inside[1])
+                part = MovedShare(name, inside.share, counter, inside.uncertain)
                 agrees = part.share >= at.limit("storage-traffic.moved") - part.uncertain
+                whole = _of_whole_time(part, inside, result, host)
                 lower = min(whole, part, key=lambda each: each.share + each.uncertain)
                 yield replace(lower, agrees=agrees)
+
+
+def _of_whole_time(
+    part: MovedShare, inside: SameSamples, result: DirectionRecord, host: HostTelemetryRecord
+) -> MovedShare:
+    """Return the share of the result's rate that was moved: of the seconds between the samples, at
+    the rate of all whole seconds.
+
+    In the seconds it began and ended in, the load may have moved more than at that rate.
+    """
+    rate = inside.known_bytes / inside.known_s
+    share = part.share * rate / (result.bw_bytes_per_s or rate)
+    rest_s = max(0.0, (host.end_s or 0.0) - (host.start_s or 0.0) - inside.known_s)
+    total = result.bytes or inside.known_bytes
+    more = max(0.0, min(total - inside.known_bytes, BURST * rate * rest_s) - rate * rest_s)
+    return replace(part, share=share, uncertain=part.uncertain + more / total)
+
+
+def _unread_s(host: HostTelemetryRecord) -> float:
+    """Return the time from the last sample with a process of the load to the end of the load: what
+    they moved meanwhile is not counted.
+    """
+    counts = zip(host.t_s, host.values_of("gen.procs"), strict=False)
+    last_s = max((end_s for end_s, count in counts if count), default=None)
+    return 0.0 if last_s is None or host.end_s is None else max(0.0, host.end_s - last_s)
 
 
 def _share_of_time(at: StepEvidence, host: HostTelemetryRecord, name: str) -> float:

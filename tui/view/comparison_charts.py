@@ -122,9 +122,9 @@ def fitting_charts(
 ) -> list[Line]:
     """Return charts of the first direction in at most `height` lines: side by side, or one."""
     each = next(latencies_of(found), None)
-    if each is None or height < LOWEST:
+    if each is None or height < LEAST_HEIGHT:
         return []
-    if width >= LEAST_PAIR_WIDTH and height >= LEAST_HEIGHT:
+    if width >= LEAST_PAIR_WIDTH:
         made = [*brief_charts(each, half_of(width), height, coloured=coloured)]
         return side_by_side(made, width)
     return next(brief_charts(each, width, min(height, HEIGHT), coloured=coloured))

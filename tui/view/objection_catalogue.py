@@ -47,7 +47,7 @@ OBJECTIONS: tuple[Objection, ...] = (
     Objection(
         "cache",
         "The data came from the client's cache",
-        "devices or mounts moved the bytes",
+        "the kernel counted the bytes below the load",
         (
             "storage-traffic",
             "object-traffic",

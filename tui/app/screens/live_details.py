@@ -153,7 +153,6 @@ class FooterState(Struct, frozen=True):
     log: bool = False
     zoomed: str | None = None
     back: bool = False  # the cursor is at an earlier second
-    opens: str = "host"  # what Enter shows
 
 
 def hint(shown: FooterState) -> Keys:
@@ -179,7 +178,7 @@ def hint(shown: FooterState) -> Keys:
         return (
             *PLAY,
             SPEED,
-            ("Enter", shown.opens),
+            ("Enter", "host"),
             ("s", "sort"),
             _job_or(shown, "L", "log"),
             *before,
@@ -189,7 +188,7 @@ def hint(shown: FooterState) -> Keys:
         first = (("R", "recover"),) if shown.gone else (("T", "remedy"),) if shown.remedy else ()
         findings = (("f", "findings"),) if shown.found else ()
         own = (
-            ("Enter", shown.opens),
+            ("Enter", "result"),
             ("s", "sort"),
             *findings,
             ("L", "log"),
