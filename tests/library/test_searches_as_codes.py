@@ -109,7 +109,7 @@ def test_searches_with_texts_and_with_codes_are_compared() -> None:
 
 @pytest.mark.parametrize(
     ("name", "caveats"),
-    [("search-as-texts", []), ("scaling-as-texts", ["caveat"]), ("scaling", ["maximum-too-far"])],
+    [("search-as-texts", []), ("scaling-as-texts", ["caveat"]), ("scaling", ["maximum-unbounded"])],
 )
 def test_a_search_whose_result_has_caveats_is_not_listed_as_plainly_valid(
     name: str, caveats: list[str], tmp_path: Path

@@ -108,7 +108,7 @@ def test_the_sentence_of_a_sweep_counts_points() -> None:
     a, b = swept(1, 1, 1, run_id="a"), swept(0.5, 1.3, 1, run_id="b")
     said = sentence(compare([a], [b], quiet(a)))
     most = "largest difference at bs=4k: 50 % fewer read IOPS than A"
-    assert said == f"Of 3 points B is worse at 1, better at 1, unchanged at 1; {most}"
+    assert said == f"Of 3 points, B is worse at 1, better at 1, unchanged at 1; {most}"
 
 
 @pytest.mark.parametrize("count", [2, 5, 12])

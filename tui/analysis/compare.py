@@ -553,14 +553,15 @@ def _configuration(record: RunRecord) -> object:
 
 
 def differing(found: Sequence[Comparison]) -> tuple[str, ...]:
-    """Return the parameters whose difference prevents a comparison, unless intended.
+    """Return the parameters whose difference alone prevents a comparison, unless intended.
 
     ``hosts`` stands for the number of hosts.
     """
     names: set[str] = set()
     for each in found:
-        what = {obstacle.what for obstacle in each.obstacles}
-        names |= (what & _params((*each.a, *each.b))) | ({HOSTS} if CLIENTS in what else set())
+        what = {HOSTS if told.what == CLIENTS else told.what for told in each.obstacles}
+        if what <= _params((*each.a, *each.b)) | {HOSTS}:
+            names |= what
     return tuple(sorted(names))
 
 

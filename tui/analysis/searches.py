@@ -87,7 +87,12 @@ class FitChange(Struct, frozen=True):
 
 
 def estimate(figure: ConfidenceInterval) -> Estimate:
-    """Return a figure of the record as an Estimate."""
+    """Return a figure of the record as an Estimate.
+
+    Older records give a figure that was measured once an interval without width: it has none.
+    """
+    if figure.low == figure.high:
+        return Estimate(figure.value)
     return Estimate(figure.value, figure.low, figure.high)
 
 

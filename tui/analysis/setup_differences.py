@@ -87,7 +87,7 @@ def points_missing(
 
     They prevent a comparison if both sides have no point in common.
     """
-    alone = [[point.name or "the only point" for key, point in one.items() if key not in other]
+    alone = [[point.name or "a single point" for key, point in one.items() if key not in other]
              for one, other in ((a, b), (b, a))]  # fmt: skip
     if not any(alone):
         return []

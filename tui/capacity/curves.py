@@ -498,6 +498,8 @@ def _caveat(
         found.append(clause("three-points"))
     if best.value is None:
         found.append(clause("no-maximum"))
-    elif best.high is None or best.value > FAR * numbers[-1]:
+    elif best.value > FAR * numbers[-1]:
         found.append(clause("maximum-too-far", hosts=numbers[-1]))
+    elif best.high is None:
+        found.append(clause("maximum-unbounded"))
     return clause("several", texts=found) if len(found) > 1 else next(iter(found), None)

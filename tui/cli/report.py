@@ -45,7 +45,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="FILE.html or FILE.md; - (default): Markdown on stdout",
     )
     parser.add_argument(
-        "--format", choices=("html", "md"), help="format, if the extension of FILE does not give it"
+        "--format",
+        choices=("html", "md"),
+        help="default: by the extension of FILE; md on stdout",
     )
     add_redaction(parser)
     parser.add_argument(

@@ -474,7 +474,7 @@ def job_from(args: argparse.Namespace) -> tuple[str, list[str]] | None:
 
 
 def check_no_terms(args: argparse.Namespace, tools: list[str]) -> None:
-    """Raise UsageError for KEY=VALUE words that do not follow a load generator's name."""
+    """Raise UsageError for KEY=VALUE words or --save without a load generator's name."""
     from tui.engine.inputs.profiles import is_path
 
     if not (args.terms or args.save):

@@ -241,7 +241,8 @@ def result_points(record: RunRecord) -> Iterator[SeriesPoint]:
 def searched_points(record: RunRecord) -> Iterator[SeriesPoint]:
     """Yield the results of a search.
 
-    There is one point per figure and end of its 95 % interval, and per number of hosts.
+    Each figure has three points: its value and the ends of its 95 % interval. For scaling, each
+    number of hosts has the same, and its efficiency.
     """
     search = record.search
     if search is None:

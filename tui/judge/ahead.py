@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def recovered(at: StepEvidence, name: str, rates: Mapping[str, float]) -> dict[str, float]:
-    """Return the rates of the hosts in the whole time if the slow ones recover; the same rates if
-    the step is not running.
+    """Return each host's mean rate over the whole step if slow hosts recover; the rates unchanged
+    if the step is over.
 
-    For the rest of the time, each is as fast as the median host so far, and faster by as much as
-    its best fifth of the time exceeded its mean. A load with an offered rate makes up for what it
-    missed, in as much time as it missed it.
+    Assumes that for the rest of the step a host runs at the median host's rate, plus the amount by
+    which its best fifth so far, relative to the median host, exceeds its own mean. With an offered
+    rate it catches up as fast as it fell behind.
     """
     middle = median(rates.values()) if rates else 0.0
     if at.passed == 1.0 or not middle:

@@ -39,7 +39,7 @@ def several(*told: Clause | str | None) -> Clause | str:
 
 
 def by_generator(tool: str, told: Clause) -> Clause:
-    """Return a text that a load generator has (`Workload.texts`) as one of benchtui."""
+    """Wrap a clause whose text a load generator has (`Workload.texts`) in one of benchtui's."""
     return clause("by-generator", **told["operands"] | {"tool": tool, "about": told["code"]})
 
 

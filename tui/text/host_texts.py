@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tui.text.names import names_of
 
 REMOVE_ENTRY = "Remove {entry} from the inventory?"
-REMOVE_NONE = "no host here: move to one, D removes it from the inventory"
+REMOVE_NONE = "no host under the cursor; move to one, then D removes it from the inventory"
 NOT_IN_INVENTORY = "{host} is from {origin}, not from the inventory, and stays in this list"
 
 

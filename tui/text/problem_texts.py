@@ -350,7 +350,7 @@ PROBLEMS: dict[str, Text] = {
         _advised, "does not exist; create these files first, with the same parameters"
     ),
     "directory-changed": "{path}: {why}; not written to, start the run again",
-    "leads-elsewhere": "it now leads to {now}, but led to {before} at preflight",
+    "leads-elsewhere": "it now resolves to {now}; at preflight it was {before}",
     "mounted-over": "a different file system was mounted there after the preflight",
     "directory-replaced": "the directory was replaced after the preflight",
     "file-appeared": "{path} appeared since the preflight; not overwritten, start the run again",

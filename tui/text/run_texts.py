@@ -136,7 +136,7 @@ RUNS: dict[str, Text] = {
     "limits-not-met": lambda limit: f"no measured load meets {limit or 'the limits'}",
     "closed-loop-only": "full load meets the limits, but no offered load was measured",
     "search-unfinished": (
-        "unfinished: {why}; to extend it: benchtui runs resume {option}, or u on Runs"
+        "the search is unfinished: {why}; to extend it: benchtui runs resume {option}, or u on Runs"
     ),
     # what the record adds
     "in-progress": in_progress,
@@ -199,7 +199,9 @@ FORWARDED = (
 # messages of the engine
 MESSAGES: dict[str, Text] = {
     "load-not-stopped": "the load was not stopped: {quote}; it stops when the lease expires",
-    "stopping-late-load": ("the load still runs {late_s:g} s after its planned end; stopping it"),
+    "stopping-late-load": (
+        "the load is still running {late_s:g} s after its planned end; stopping it"
+    ),
     "host-stopped-on-request": "stopped on request (this host only)",
     "stop-not-delivered": (
         "{mode} was not delivered: {quote}; the load stops when the lease expires"

@@ -36,10 +36,10 @@ def rate(value: float | None, unit: str) -> str:
 def spread(figure: ConfidenceInterval, short: bool = False) -> str:
     """Return the 95 % interval relative to a figure: ``± 2.1 %``, or ``(-5 % +1 %)`` if asymmetric.
 
-    `short`: always with ±, and the larger side. Empty if unknown.
+    `short`: always with ±, and the larger side. Empty if unknown or measured once.
     """
     value, low, high = figure.value, figure.low, figure.high
-    if not value or low is None or high is None:
+    if not value or low is None or high is None or low == high:
         return ""
     under, over = (value - low) / value, (high - value) / value
     if short or max(under, over) <= 1.5 * min(under, over) or max(under, over) < 0.005:

@@ -273,7 +273,7 @@ ANSWERS: dict[str, Text] = {
     "settings": settings_not_tried,
     "hosts-lost-twice": lambda hosts: f"points that lost a host twice ({', '.join(hosts)})",
     "more-points": "more than {points} points",
-    "more-time": "more than {within_s:g} s of load",
+    "more-time": lambda within_s: f"more than {units.span(within_s)} of load and pauses",
     "rest-of-search": "the rest of the search: {why}",
     "lower-loads": lambda share: (
         "any lower load" if share is None else f"loads below {units.share(share)} of the maximum"
@@ -297,6 +297,7 @@ CURVES: dict[str, Text] = {
     "few-host-counts": "{counts} host counts: too few to fit the law's three unknowns",
     "three-points": "three points for three unknowns: the fit cannot be checked",
     "no-maximum": "no maximum: adding hosts has no measurable cost",
+    "maximum-unbounded": "no upper bound for the number of hosts at the maximum",
     "maximum-too-far": "the maximum is too far beyond {hosts} hosts to estimate",
     "several": "{texts:lines}",
     # why two curves have no interval between them

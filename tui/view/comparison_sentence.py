@@ -225,7 +225,7 @@ def _of_points(found: Comparison, name: str) -> str:
     parts = [f"{name} is {known_points}"] if known_points else []
     if open_points:
         parts += [f"{open_points} {'is' if open_points == 1 else 'are'} inconclusive"]
-    said = f"Of {len(heads)} points {' and '.join(parts)}"
+    said = f"Of {len(heads)} points, {'; '.join(parts)}"
     told = {point: each for point, each in heads.items() if each.word in ("worse", "better")}
     known = {
         point: each for point, each in told.items() if each.word == "worse" or not count["worse"]

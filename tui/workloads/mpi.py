@@ -250,7 +250,8 @@ class RanksReader:
     """Reads the output of all ranks, as passed on by mpiexec.
 
     Implements `ProgramReader` for tools that print lines. `ranks` is the expected number of ranks,
-    `nodes` the acceptable node counts. Of a trial it reports errors but no phases.
+    `nodes` the acceptable node counts. In a trial launch it reports
+    errors, but no phases.
     """
 
     tool: ClassVar[str]

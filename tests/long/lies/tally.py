@@ -267,7 +267,7 @@ def clean(outcome: Outcome) -> list[Row]:
             "clean runs": where, "runs": len(runs),
             "profiles": len({lie.name.removesuffix(", busy") for lie, _ in runs}),
             "weakened": share_text(len(wrong), len(runs)),
-            "by": ", ".join(f"`{name}` {count}" for name, count in said.most_common()) or "–",
+            "findings": ", ".join(f"`{name}` {count}" for name, count in said.most_common()) or "–",
             "shown live, then withdrawn": ", ".join(
                 f"`{name}` {count}" for name, count in taken_back(runs).most_common()) or "0",
         })  # fmt: skip

@@ -283,7 +283,7 @@ class JobScreen(PlanScreen):
         return load(made_profile(self.workload, given, tag, int(repeat)), "").data
 
     def show_problem(self, problem: str, *, in_form: bool = False) -> None:
-        """Show why the plan cannot be started; a target not typed yet is no mistake."""
+        """Show why the plan cannot start; a target that has not been entered yet is no error."""
         super().show_problem(problem, in_form=in_form)
         if problem == self.no_target:
             self.form.show_problem("")

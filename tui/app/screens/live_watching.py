@@ -1,4 +1,6 @@
-"""The base of Live: follow or replay a run, control it, run its checks between keys."""
+"""The base of Live: follow or replay a run, control it, run its checks while no key is
+pending.
+"""
 
 from __future__ import annotations
 

@@ -211,7 +211,7 @@ def more_of(count: int) -> list[str]:
 
 
 def is_length(page: Page, name: str, value: object) -> bool:
-    """Return whether a changed parameter is the runtime that the page tells anyway."""
+    """Return whether a changed parameter is the runtime, which the page shows anyway."""
     step = page.shown_step
     if step is None or step.runtime_s is None or "time" not in name or not length_told(page):
         return False

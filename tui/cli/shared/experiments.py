@@ -102,7 +102,7 @@ def add_proof_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--runtime",
         metavar="DURATION",
-        help="runtime of each of the two measurements (default: as in the run, at most 15s)",
+        help="runtime of each of the two measurements (default: as in the run, but 5s to 15s)",
     )
     add(
         "--destroy",

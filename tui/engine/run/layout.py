@@ -1,6 +1,6 @@
 """Files of a step: write test files before the measurement, and remove them on request.
 
-Look at them around the measurement: page cache, written extents, content.
+Also inspect them before and after the measurement: page cache, written extents, content.
 """
 
 from __future__ import annotations

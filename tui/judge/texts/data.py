@@ -89,8 +89,8 @@ DATA: dict[str, dict[str, Text]] = {
     "shared-files": {"other-names": other_names, "same-path": same_path},
     "same-offsets": {
         "same-seeds": (
-            "all hosts and shared files use the same random offsets: the storage's cache can serve"
-            " them"
+            "every host accesses the same random offsets of shared files: a cache can serve all"
+            " hosts but the first"
         ),
         "in-order": (
             "{workers} workers of job {job} {verb} the same blocks of one file in the same order: a"

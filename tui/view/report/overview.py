@@ -188,7 +188,7 @@ def verdict_reasons(record: RunRecord) -> Iterator[str]:
         why = run_text(record.reason)
         yield f"{record.state}: {why}" if why else record.state
     checked = checks_text(record).removeprefix(VERDICTS.get(record.verdict or "", ""))
-    yield from filter(None, (checked.lstrip(":, "),))
+    yield from filter(None, (checked.removeprefix(", but ").lstrip(": "),))
     worst = [each for each in by_weight(record.findings) if each.severity != "info"]
     yield from (f"{each.severity} {each.id}: {message_of(each)}" for each in worst[:WORST])
     if len(worst) > WORST:

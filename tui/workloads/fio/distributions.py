@@ -158,9 +158,9 @@ def in_flight(
 ) -> Iterator[Found]:
     """Yield a number of I/Os in flight, by Little's law, above the largest depth with a share.
 
-    A depth is noted whenever I/Os are sent, so there are never more. Only threads that submit for a
-    worker (io_submit_mode=offload) have their own depths; if that is not known, `depth` is the
-    iodepth.
+    fio records the depth at every submission, so the largest one recorded is an upper bound. Only
+    with io_submit_mode=offload, the submitting threads have depths of their own: `depth` is the
+    iodepth if this may be so, 0 if not, None if the iodepth is unknown, too.
     """
     at = max((place for place, share in enumerate(levels) if share > 0), default=len(LEVELS))
     seconds = runtime_ms / 1000

@@ -276,10 +276,8 @@ def _arguments(launch: MpiLaunch, directory: str) -> list[str]:
 
 def _work(launch: MpiLaunch, hosts: int) -> Iterator[str]:
     ranks = launch.ranks(hosts)
-    yield (
-        f"files={ranks} ranks x {launch.items} = {ranks * launch.items} in each of"
-        f" {launch.iterations} iterations"
-    )
+    times = f" in each of {launch.iterations} iterations" if launch.iterations > 1 else ""
+    yield f"files={ranks} ranks x {launch.items} = {ranks * launch.items}{times}"
     yield f"inodes={inodes_needed(launch, hosts)} at once"
 
 

@@ -189,7 +189,9 @@ def longer(rng: Random, document: Document, _: Source) -> Lied | None:
                 job[name][rate] = type(job[name].get(rate, 0))(job[name].get(rate, 0) / by)
     job["job_runtime"] = round(job.get("job_runtime", 0) * by)
     seen = part["runtime"] > most + 200
-    return Lied(f"{before} ms as {part['runtime']} of {most}", aims(OWN) if seen else (), UNSEEN)
+    return Lied(
+        f"runtime {part['runtime']} ms instead of {before}", aims(OWN) if seen else (), UNSEEN
+    )
 
 
 def calm(rng: Random, document: Document, _: Source) -> Lied | None:
@@ -203,7 +205,7 @@ def calm(rng: Random, document: Document, _: Source) -> Lied | None:
         return None
     least = (((high - low) ** 2) / 2 / (count - 1)) ** 0.5
     part[name] = part[name] * rng.uniform(0.0, 0.9)
-    what = f"{direction} {name} {part[name]:.4g} of {low} to {high}"
+    what = f"{direction} {name} made {part[name]:.4g} beside {low} to {high}"
     if option(document, job, "numjobs", "1") != "1":
         return Lied(what, (), "deviations of several workers, which are added")
     return Lied(what, aims(OWN) if part[name] < 0.95 * least - 3 else (), UNSEEN)

@@ -58,7 +58,7 @@ def sample_mean(rng: Random, document: Document, _: Source) -> Lied | None:
         return None
     away = 1 + rng.uniform(0.05, 2)
     part[f"{kind}_mean"] = high * away + 2 if rng.random() < 0.5 else low / away - 2
-    what = f"{direction} {kind}_mean of {low} to {high}"
+    what = f"{direction} {kind}_mean {part[f'{kind}_mean']:.6g} outside {low} to {high}"
     return Lied(what, aims(OWN))
 
 
@@ -87,7 +87,7 @@ def share(rng: Random, document: Document, _: Source) -> Lied | None:
         return None
     unit, end = rng.choice(large)
     job[unit][end] *= rng.choice((rng.uniform(0.1, 0.6), rng.uniform(1.5, 3)))
-    return Lied(f"{unit} up to {end}: {job[unit][end]:.4g} %", aims(OWN))
+    return Lied(f"share of {unit} up to {end} made {job[unit][end]:.4g} %", aims(OWN))
 
 
 def moved_share(rng: Random, document: Document, _: Source) -> Lied | None:
@@ -103,7 +103,7 @@ def moved_share(rng: Random, document: Document, _: Source) -> Lied | None:
         return None
     job[unit][end] -= moved
     job["latency_ns"]["2"] = job["latency_ns"].get("2", 0.0) + moved
-    return Lied(f"{moved:.3g} % of {direction}s below 2 ns instead of {end} {unit}", aims(OWN))
+    return Lied(f"{moved:.3g} % of {direction}s moved from {unit} {end} to below 2 ns", aims(OWN))
 
 
 def syncs(rng: Random, document: Document, _: Source) -> Lied | None:
@@ -174,7 +174,7 @@ def date(rng: Random, document: Document, _: Source) -> Lied | None:
     was = datetime.datetime.fromtimestamp(document["timestamp"], datetime.UTC)
     shift = datetime.timedelta(days=rng.randint(2, 900), minutes=rng.randint(0, 1439))
     document["time"] = (was - shift).strftime("%a %b %d %H:%M:%S %Y")
-    return Lied(f"{document['time']} for {document['timestamp']}", aims(OWN))
+    return Lied(f"time {document['time']} beside timestamp {document['timestamp']}", aims(OWN))
 
 
 def multiplied(rng: Random, document: Document, source: Source) -> Lied | None:
