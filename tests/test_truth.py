@@ -117,7 +117,7 @@ def test_a_finding_that_another_count_confirms_is_no_alarm_and_is_listed() -> No
     outcome = {
         CLEAN: [Played(["client-cpu"], confirmed={"client-cpu": "steal"}), Played(["stall"])]
     }
-    assert next((row["runs"], row["by"]) for row in clean(outcome)) == (2, "`stall` 1")
+    assert next((row["runs"], row["runs with"]) for row in clean(outcome)) == (2, "`stall` 1")
     assert [(row["finding"], row["undisturbed"]) for row in aside(outcome)] == [("`client-cpu`", 1)]
 
 

@@ -262,12 +262,12 @@ def clean(outcome: Outcome) -> list[Row]:
     for busy, where in ((False, "undisturbed"), (True, "with busy CPUs")):
         runs = _clean(outcome, busy)
         wrong = [(lie, each) for lie, each in runs if each.alarms(lie)]
-        said = Counter(name for lie, each in wrong for name in each.alarms(lie))
+        said = Counter(name for lie, each in wrong for name in set(each.alarms(lie)))
         rows.append({
             "clean runs": where, "runs": len(runs),
             "profiles": len({lie.name.removesuffix(", busy") for lie, _ in runs}),
             "weakened": share_text(len(wrong), len(runs)),
-            "findings": ", ".join(f"`{name}` {count}" for name, count in said.most_common()) or "–",
+            "runs with": ", ".join(f"`{name}` {count}" for name, count in said.most_common()) or "–",
             "shown live, then withdrawn": ", ".join(
                 f"`{name}` {count}" for name, count in taken_back(runs).most_common()) or "0",
         })  # fmt: skip
