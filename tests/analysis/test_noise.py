@@ -8,6 +8,7 @@ import pytest
 from tests.samples.records import IOPS, repeated, run, step
 from tui.analysis.compare import compare
 from tui.analysis.measured import Floor, NoiseFloors, levels, measure
+from tui.model.record import RunRecord
 
 
 @pytest.fixture
@@ -36,6 +37,22 @@ def test_what_is_detectable_is_what_compare_detects(floors: NoiseFloors) -> None
         other = run(step(IOPS * (1 + least * times), seed=2))
         assert compare(records, [other], floors).word == word
     assert Floor(6, 0.0001).detectable(0.04) == 0.02, "smaller changes are never reported"
+
+
+def test_the_floor_of_an_imported_load_is_not_that_of_one_with_other_options(
+    tmp_path: Path,
+) -> None:
+    def imported(factor: float, **options: str) -> RunRecord:
+        record = run(step(IOPS * factor))
+        record.state = "imported"
+        record.steps[0].options = dict(options)
+        return record
+
+    floors = NoiseFloors(tmp_path / "noise.json")
+    floors.keep(measure([imported(factor, bs="4k") for factor in (1.0, 1.01)]))
+    assert floors.floor(imported(1.0, bs="4k"), "read.iops") is not None
+    assert floors.floor(imported(1.0, bs="64k"), "read.iops") is None
+    assert floors.floor(run(), "read.iops") is None
 
 
 def test_repetitions_within_runs_count_as_one_run(tmp_path: Path) -> None:

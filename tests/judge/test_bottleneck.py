@@ -10,8 +10,16 @@ from tests.samples.evidence import direction, evidence, said
 from tests.samples.telemetry import limit, looked
 from tui.judge.bottleneck import bottleneck_of
 from tui.judge.check import RunEvidence, StepEvidence
+from tui.judge.wording import bottleneck_text
+from tui.model.figure_record import CodedText
 from tui.model.plan import HostTask, JobLoad
-from tui.model.step_record import HostTelemetryRecord, TelemetryColumn
+from tui.model.search import Outcome
+from tui.model.step_record import (
+    BottleneckRecord,
+    HostTelemetryRecord,
+    ProofRecord,
+    TelemetryColumn,
+)
 
 
 @pytest.mark.parametrize(
@@ -150,6 +158,27 @@ def test_a_few_requests_are_told_with_what_was_measured_of_them() -> None:
     assert (operands["held"], operands["in_flight"], operands["mean_ns"]) == (4, 3.0, 4_000_000)
     at.steps[0].results.aggregate["read"].lat = None
     assert "in_flight" not in few(at)
+
+
+@pytest.mark.parametrize(
+    ("code", "caveat"),
+    [
+        ("no-other", ""),
+        ("no-other-but-links-unknown", "link speeds are unknown"),
+        ("no-other-but-some-cpus", "client CPU on 2 of 5 hosts"),
+    ],
+)
+def test_more_in_flight_do_not_rule_out_what_else_may_be_the_limit(code: str, caveat: str) -> None:
+    told = CodedText(code=code, operands={"held": 2, "of": 5})
+    proof = ProofRecord(
+        run_id="x", step=0, kind="storage", change="twice-in-flight", figure="iops",
+        predicted=CodedText(code="predicted"), outcome="agreed",
+    )  # fmt: skip
+    cases: list[tuple[Outcome, bool]] = [("agreed", bool(caveat)), ("disagreed", False)]
+    for outcome, kept in cases:
+        proof.outcome = outcome
+        text = bottleneck_text(BottleneckRecord(kind="storage", text=told, proof=proof))
+        assert (caveat in text and bool(caveat)) is kept
 
 
 def few(at: RunEvidence) -> dict[str, object]:

@@ -255,12 +255,17 @@ def figure_name(figure: Headline) -> str:
 
 
 def configuration(record: RunRecord) -> Configuration:
-    """Return the configuration of a run, with no noise floors yet."""
+    """Return the configuration of a run, with no noise floors yet.
+
+    An import has no profile: the options that its output has count as parameters.
+    """
     params = [(name, str(value)) for name, value in sorted(record.profile.params.items())]
     points = [step.cell or step.name for step in record.steps if not step.warmup]
     if record.search is not None:  # the search chose its points
         points = [record.search.kind, record.search.objective, limits_text(record.search.limits)]
-    text = msgspec.json.encode([params, list(dict.fromkeys(points))]).decode()
+    options = [sorted(step.options.items()) for step in record.steps if step.options]
+    parts = [params, list(dict.fromkeys(points)), *([options] if options else [])]
+    text = msgspec.json.encode(parts).decode()
     hosts = sorted(host.name for host in record.hosts)
     return Configuration(record.profile.tag, record.profile.version, record.target, hosts, text)
 

@@ -14,11 +14,11 @@ from tui.judge.texts import (
     observed,
     steadiness,
 )
-from tui.judge.texts.bottleneck import BOTTLENECK, IN_FLIGHT, MORE_IN_FLIGHT, PROOF, result
+from tui.judge.texts.bottleneck import BOTTLENECK, CAVEATS, IN_FLIGHT, MORE_IN_FLIGHT, PROOF, result
 from tui.judge.texts.reasons import REASONS
 from tui.metrics.units import plural
 from tui.model.operands import Clause, is_clause
-from tui.text.form import Text, text_by_code, worded_from
+from tui.text.form import Text, formed, text_by_code, worded_from
 from tui.text.names import names_of
 from tui.text.run_texts import RUN
 from tui.text.search_texts import SEARCH
@@ -140,8 +140,18 @@ def _after_proof(bottleneck: BottleneckRecord, text: str) -> str:
     if proof is None or proof.outcome == "could-not-tell":
         return text
     if bottleneck.kind == "storage" and proof.change in MORE_IN_FLIGHT:
-        return IN_FLIGHT[proof.outcome]
+        caveat = _caveat(bottleneck) if proof.outcome == "agreed" else ""
+        return IN_FLIGHT[proof.outcome] + caveat
     return text if proof.outcome == "agreed" else f"{text}: refuted by the counter-experiment"
+
+
+def _caveat(bottleneck: BottleneckRecord) -> str:
+    """Return what else may limit a load that more I/Os in flight do not speed up; empty if nothing
+    is known of.
+    """
+    if isinstance(bottleneck.text, str) or bottleneck.text.code not in CAVEATS:
+        return ""
+    return f"; {formed(CAVEATS[bottleneck.text.code], bottleneck.text.operands)}"
 
 
 def proof_text(proof: ProofRecord) -> str:

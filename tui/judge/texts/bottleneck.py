@@ -46,11 +46,17 @@ def few_in_flight(
     return f"concurrency: {few}; a sweep of {more} shows whether more raise throughput"
 
 
+# what else may limit the load if nothing is known to; more I/Os in flight do not rule it out
+CAVEATS = {
+    "no-other-but-links-unknown": "link speeds are unknown",
+    "no-other-but-some-cpus": "client CPU on {held} of {of} hosts",
+    "no-other-but-busy-cpus": "client CPUs are busy, mostly with other work",
+}
+LINKS, *CPUS = CAVEATS
 BOTTLENECK: dict[str, Text] = {
     "no-other": NO_OTHER,
-    "no-other-but-links-unknown": f"{NO_OTHER}; link speeds are unknown",
-    "no-other-but-some-cpus": f"{DEFAULT} (client CPU on {{held}} of {{of}} hosts)",
-    "no-other-but-busy-cpus": f"{DEFAULT} (client CPUs are busy, mostly with other work)",
+    LINKS: f"{NO_OTHER}; {CAVEATS[LINKS]}",
+    **{code: f"{DEFAULT} ({CAVEATS[code]})" for code in CPUS},
     "offered-rate": offered,
     "own-pauses": (
         "the load itself: its workers spend {share:share} of the time in think time, the rest in"

@@ -61,6 +61,7 @@ EXACT = 1e-8  # shares have six decimals
 PER_CENT = 100
 LEAST_SHARE = 1e-4  # smaller latency shares are printed as this
 CLOCKS_S = 0.1  # two clocks of one fio
+ROUNDED_S = 1.0  # of its age
 LATE_S = 2.0  # two readings of the clock
 ZONE_S = 15 * 60  # every time zone is a multiple of this from UTC
 ZONES_S = (-12 * 3600, 14 * 3600)
@@ -233,7 +234,8 @@ def _elapsed(entry: Entry) -> Iterator[Found]:
         before = entry.options.seconds("ramp_time")
     except UsageError:
         return
-    # a job that ended in its ramp has no time of its own
+    if entry.job.elapsed <= before + ROUNDED_S:
+        before = 0.0  # it may have ended in its ramp: its time is then that since its start, or 0
     if longest and entry.job.elapsed and longest + before > entry.job.elapsed + CLOCKS_S:
         yield "elapsed", longest + before, entry.job.elapsed
 
