@@ -192,7 +192,7 @@ def test_the_point_that_is_measured_tells_how_far_it_came(tmp_path: Path) -> Non
     assert latency.value_ns == pytest.approx(4.36e6, rel=0.05)
     without, drawn = (
         "\n".join(
-            plain_lines(curve_chart(view.record, 78, 16, now=offer.rate_iops, reached=reached))
+            plain_lines(curve_chart(view.record, 78, 16, now=offer.rate_iops, reached=reached))[1:]
         )
         for reached in (None, view.now)
     )

@@ -250,7 +250,8 @@ def _head(
 ) -> list[Line]:
     """Return the title with the curves' names beside it or, if room is short, below it.
 
-    `meet` adds the mark of cells in which curves meet. `marks` are left out if room is short.
+    `meet` adds the mark of cells in which curves meet. `marks` are beside the title, or left out
+    if room is short.
     """
     named = [(place, curve) for place, curve in enumerate(curves) if curve.name]
     items: list[list[Run]] = []
@@ -264,15 +265,11 @@ def _head(
         run for at, item in enumerate(items) for run in ([("  ", TEXT), *item] if at else item)
     ]
     more = [run for mark in marks for run in (("  ", TEXT), mark)]
-    if width_of(title) + width_of_runs([*legend, *more]) + 2 <= width:
-        legend += more
-    if width_of(title) + width_of_runs(legend) + 2 <= width:
-        return (
-            [Line.of(*spread([(title, TITLE)], legend, width))]
-            if legend
-            else [Line.of((title, TITLE))]
-        )
-    beside = more[1:] if width_of(title) + width_of_runs(more) <= width else []
+    room = width - width_of(title)
+    beside = more[1:] if width_of_runs(more) <= room else []
+    for runs in ([*legend, *more], [] if beside else legend):
+        if runs and width_of_runs(runs) + 2 <= room:
+            return [Line.of(*spread([(title, TITLE)], runs, width))]
     first = spread([(title, TITLE)], beside, width) if beside else [(title[:width], TITLE)]
     return [Line.of(*first), *packed(items, width)]
 

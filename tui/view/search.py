@@ -30,6 +30,7 @@ from tui.text.line import (
     WARN,
     Line,
     Run,
+    beside,
     indented,
     labelled,
     paired,
@@ -66,6 +67,7 @@ FIRST, NEAREST, HEADROOM, SPENT = (
 )
 KEY_FACTS = frozenset({FIRST, NEAREST, HEADROOM, SPENT})  # above the chart
 ROOMY = 12  # a chart of fewer lines makes room for the facts above it
+BROAD, GUTTER = 110, 3  # columns from which the evidence is beside the chart, and between them
 WITH_WAIT = "incl. wait"  # title of latency from intended start
 
 
@@ -351,28 +353,41 @@ def capacity_lines(
     search: SearchRecord, width: int, height: int, *, coloured: bool = False
 ) -> list[Line]:
     """Return the page below the headline: contradictions, key facts, chart, rest of the answer,
-    evidence.
+    evidence, which is beside the chart if there is room.
 
     Contradictions and chart are `height` lines high; a low chart makes room for key facts too.
     """
     _, *facts = answer_facts(search)
     contradictions = _fact_lines([fact for fact in facts if fact[0] == CONTRADICTION], width)
-    key = _fact_table([fact for fact in facts if fact[0] in KEY_FACTS], width)
-    height -= len(key) + 1 if height < ROOMY else 0
+    above = KEY_FACTS if width < BROAD else frozenset()  # beside the evidence, all are below
+    key = _fact_table([fact for fact in facts if fact[0] in above], width)
+    height -= len(key) + 1 if key and height < ROOMY else 0
     height -= len(contradictions) + 1 if contradictions else 0
     if search.scaling is not None:
         chart = scaling_chart(search.scaling, width, height, coloured=coloured)
     else:
-        chart = curve_chart(search, width, height, coloured=coloured)
+        chart = chart_with_evidence(search, width, height, coloured=coloured)
     blocks = [
         contradictions,
         key,
         chart,
-        _fact_table([fact for fact in facts if fact[0] not in {CONTRADICTION, *KEY_FACTS}], width),
+        _fact_table([fact for fact in facts if fact[0] not in {CONTRADICTION, *above}], width),
         scaling_lines(search, width),
-        evidence_lines(search, width),
+        [] if search.scaling is None and width >= BROAD else evidence_lines(search, width),
     ]
     return [line for block in blocks if block for line in (*block, Line())]
+
+
+def chart_with_evidence(
+    search: SearchRecord, width: int, height: int, *, coloured: bool
+) -> list[Line]:
+    """Return the load curve, and if there is room the evidence beside it."""
+    if width < BROAD:
+        return curve_chart(search, width, height, coloured=coloured)
+    left = width // 2
+    evidence = evidence_lines(search, width - left)
+    height = max(height, len(evidence))
+    return beside(curve_chart(search, left - GUTTER, height, coloured=coloured), evidence, left)
 
 
 def summary_blocks(search: SearchRecord, width: int) -> list[list[str]]:

@@ -89,6 +89,8 @@ def curve_chart(
     curves += mark
     judged = search.limits and search.points
     marks = [(f"{POINT} meets", GOOD), (f"{WRONG} breaks", BAD)] if judged else []
+    unclear = [each.role for each in curves if judged and each.parts and each.plain[0]]
+    marks += [(f"{POINT} unclear", role) for role in unclear[:1]]
     marks += [(f"{POINT} now", NOW)] if mark else []
     return Plot(title, curves, x, y, marks).lines(width, height, coloured=coloured)
 

@@ -125,10 +125,13 @@ def filled(page: Page, width: int, height: int, room: int) -> list[Line]:
         low = page_lines(page, width, fitting) if fitting >= LEAST_HEIGHT else lines
         # otherwise the chart of a row would be cut
         return low if len(low) <= room else page_lines(page, width, 0)
+    if fitting < LEAST_CHART and page.record.search is not None:
+        low = page_lines(page, width, LEAST_HEIGHT)
+        return low if len(low) <= room else lines
     if fitting < LEAST_CHART:
         fitting = room - lines_above_chart(page, width)
-        # lines of a search or a matrix below the chart say more than a higher chart
-        is_plain = page.record.search is None and page.shown_matrix is None
+        # lines of a matrix below the chart say more than a higher chart
+        is_plain = page.shown_matrix is None
         has_room = fitting >= LEAST_HEIGHT - 1 and page.all_hosts and is_plain
         return page_lines(page, width, fitting) if has_room else lines
     other = page_lines(page, width, fitting)

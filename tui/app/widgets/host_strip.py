@@ -173,6 +173,9 @@ class HostStrip(Lines, can_focus=True):
             right = joined_parts(legend, inner - width_of_runs(left) - 2)
             if len(legend) == sum(run[1] in ROLES.values() for run in right):
                 break
+        kinds = self.axis.legend  # of marks below the axis, if all fit
+        more = joined_parts([*([kind] for kind in kinds), right], inner - width_of_runs(left) - 2)
+        right = more if {*kinds} <= {*more} else right
         right = [(" ", TEXT), *right, (" ", TEXT)] if right else []
         inside = spread(left, right, inner, sides[4], FAINT)
         return Line.of((sides[0] + sides[4], FAINT), *inside, (sides[4] + sides[1], FAINT))
