@@ -101,7 +101,8 @@ class ExportDialog(Dialog[ExportRequest | None]):
             dialog.styles.width, dialog.styles.max_width = WIDTH, "96%"
             dialog.border_title = Content(self.heading)
             dialog.border_subtitle = key_line(
-                ("Enter", "write"), ("Space", "redact"), ("Tab", "next field"), ("Esc", "cancel")
+                ("Up Down", "format"), ("Space", "redact"), ("Tab", "field"),
+                ("Enter", "write"), ("Esc", "cancel"),
             )
             yield PickList(columns, lambda each: each.name, fits=True, id="export-formats")
             yield Static(id="export-about", markup=False)
@@ -128,7 +129,8 @@ class ExportDialog(Dialog[ExportRequest | None]):
     def share_room(self) -> None:
         """Reserve lines below the list for the longest details, so that nothing moves."""
         width = max(self.picklist.size.width, 1)
-        below = max((len(wrap([(each.details, LABEL)], width)) for each in self.formats), default=0)
+        texts = map(about_text, self.formats)
+        below = max((len(wrap([(text, LABEL)], width)) for text in texts), default=0)
         self.query_one("#export-about").styles.height = below
         most = max(2, self.size.height - ROWS_AROUND_FORMATS - below)
         self.picklist.styles.height = min(len(self.formats) + 1, most)
@@ -172,7 +174,7 @@ class ExportDialog(Dialog[ExportRequest | None]):
     def propose_path(self) -> None:
         """Propose a path for the selected format, unless the user typed one."""
         field, name = self.field("path"), self.picklist.cursor_key
-        about = next((each.details for each in self.formats if each.name == name), "")
+        about = next((about_text(each) for each in self.formats if each.name == name), "")
         self.query_one("#export-about", Static).update(about)
         if field.value == self._proposed and name is not None:
             self._proposed = field.value = self.propose(name, self.redact)
@@ -187,6 +189,11 @@ class ExportDialog(Dialog[ExportRequest | None]):
                     name, where or self._proposed, self.redact, tuple(words) if self.redact else ()
                 )
             )
+
+
+def about_text(each: ExportFormat) -> str:
+    """Return the details of a format, after its name; empty without any."""
+    return f"{each.name}: {each.details}" if each.details else ""
 
 
 ROWS_AROUND_COPIES = 8  # rows of the dialog and of the screen beside list and text

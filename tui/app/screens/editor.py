@@ -195,6 +195,7 @@ class EditorScreen(StepScreen):
         next_view = VIEWS[following_view(self.view)].lower() or "text only"
         labels = {"editor.view": next_view} if self.view else {}
         pairs = [(key_name(a.keys[0]), labels.get(a.id, a.label)) for a in useful]
+        pairs[:0] = [] if self.focused is self.area else [("Tab", "next field")]
         pairs[2:2] = [
             ("F1", "help"),
             ("Esc", "close" if self.focused is self.area else "to the text"),
@@ -467,6 +468,8 @@ class DefaultsForm(Form):
         if [*wanted.items()] != [*self.defaults.items()]:
             self.defaults, self.is_made = wanted, False
             origins = {**profile.params, **(base.params if base else {})}
+            of = base.profile if base is not None else ""
+            self.changed_from = f"unlike {of}" if of else "changed"
             await self.set_fields(
                 FieldSpec(
                     name,
@@ -474,6 +477,7 @@ class DefaultsForm(Form):
                     default_text(origins[name]),
                     hint(param),
                     choices=choices_of(param),
+                    before=f"{of}:" if of else "was",
                 )
                 for name, param in profile.params.items()
             )

@@ -105,9 +105,9 @@ def fact_lines(facts: Facts) -> Iterator[Labelled]:
     """Yield the label and the values of each main subject of a host's facts."""
     kernel = str(facts.get("kernel") or "").removeprefix("Linux ")
     yield from fact("system", facts.get("os"), facts.get("hostname"), kernel, facts.get("arch"))
-    cores, model, load = facts.get("cpus"), facts.get("cpu_model"), facts.get("load1")
+    cpus, model, load = facts.get("cpus"), facts.get("cpu_model"), facts.get("load1")
     yield from fact(
-        "cpu", f"{cores} cores" if cores else None, model, f"load {load}" if load else None
+        "cpu", f"{cpus} CPUs" if cpus else None, model, f"load {load}" if load else None
     )
     free = fact_text(facts, "mem_available_bytes")
     yield from fact("memory", fact_text(facts, "mem_bytes"), free and f"{free} available")

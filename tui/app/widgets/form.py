@@ -50,6 +50,7 @@ class FieldSpec(Struct, frozen=True):
     choices: tuple[str, ...] = ()  # the allowed words, without spaces; empty: any text
     is_change: bool = True  # a value other than the default counts as a change
     empty: str = ""  # what an empty field means, shown in it
+    before: str = "was"  # before the default, beside a changed value
 
 
 class Field(Vertical):
@@ -133,7 +134,8 @@ class Field(Vertical):
         default = self.spec.default
         if not (self.cut and default) or self.spec.masked:
             return ""
-        return f"was {default if len(default) <= WAS else default[: WAS - 1] + self.cut}"
+        shown = default if len(default) <= WAS else default[: WAS - 1] + self.cut
+        return f"{self.spec.before} {shown}"
 
     def on_descendant_focus(self) -> None:
         """Show the hint, by setting a class: `:focus-within` would restyle all fields."""
@@ -224,6 +226,7 @@ class Form(VerticalScroll, can_focus=False):
         self.cut = cut
         # the subtitle while no field is changed; empty: no subtitle
         self.unchanged = unchanged
+        self.changed_from = "changed"  # what the subtitle says of changed fields
         self.last = ""  # the field that had the focus last
 
     async def set_fields(self, specs: Iterable[FieldSpec]) -> None:
@@ -251,7 +254,8 @@ class Form(VerticalScroll, can_focus=False):
             changed = sum(
                 field.spec.is_change and field.has_class("-changed") for field in self.fields
             )
-            entitle(self, subtitle=f"{changed} changed" if changed else self.unchanged)
+            said = f"{changed} {self.changed_from}" if changed else self.unchanged
+            entitle(self, subtitle=said)
 
     def dim(self, names: Collection[str]) -> None:
         """Show the fields with these names as unused, all others as used."""
