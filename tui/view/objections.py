@@ -49,7 +49,7 @@ class ObjectionEvidence(Struct, frozen=True):
     """One piece of evidence, and the check it comes from; without one, from the record itself.
 
     `passed`: the check ran and found nothing; `words` are appended to its rule. `brief`: the
-    evidence in a few words.
+    evidence in a few words. `where`: on which of the hosts it ran, if not on all.
     """
 
     weight: Weight
@@ -57,6 +57,7 @@ class ObjectionEvidence(Struct, frozen=True):
     check: str = ""
     passed: bool = False
     brief: str = ""
+    where: str = ""
 
     @property
     def text(self) -> str:
@@ -68,7 +69,7 @@ class ObjectionEvidence(Struct, frozen=True):
             return self.words
         from tui.judge.catalogue import BY_ID
 
-        return f"checked: {BY_ID[self.check].rule}{self.words}"
+        return f"checked{self.where}: {BY_ID[self.check].rule}{self.words}"
 
 
 FindEvidence = Callable[["RunRecord", "StepRecord | None"], Iterator[ObjectionEvidence]]
@@ -180,7 +181,9 @@ def _of_checks(objection: Objection, record: RunRecord) -> Iterator[ObjectionEvi
     gaps = {name: gap for name in made if (gap := gap_of(record, name)) is not None}
     passed = [name for name in made if name not in found and name not in gaps]
     yield from (
-        ObjectionEvidence("refutes", _of_hosts(record, name) + _changed(record, name), name, True)
+        ObjectionEvidence(
+            "refutes", _changed(record, name), name, passed=True, where=_of_hosts(record, name)
+        )
         for name in passed
     )
     for name in made:
@@ -245,7 +248,7 @@ def _of_hosts(record: RunRecord, check: str) -> str:
     if any(gap.steps for gap in gaps):
         names &= {host for step in headline_steps(record) for host in step.tasks}
     lacking = {host for gap in gaps for host in gap.hosts}
-    return f" ({len(names - lacking)} of {plural(len(names), 'host')})"
+    return f" on {len(names - lacking)} of {plural(len(names), 'host')}"
 
 
 def _may_lack_steps(record: RunRecord, check: str) -> bool:
