@@ -177,6 +177,19 @@ def on_a_busy_host(
     return at
 
 
+def test_values_of_the_last_minutes_are_not_compared_with_the_rate_of_an_hour() -> None:
+    at = on_a_busy_host([100.0] * 12, [0.0] * 12, 0.5)
+    host, read = at.steps[0].telemetry[0], at.steps[0].results.per_host["h1"]["read"]
+    host.start_s = 20.0 - 3600
+    column = host.column("gen.read_bytes")
+    assert column is not None
+    before = 3600 * 2000 * MB
+    told = {"bytes": read.bytes + before, "bw_bytes_per_s": (read.bytes + before) / 3612}
+    at.steps[0].results.per_host["h1"]["read"] = read.model_copy(update=told)
+    column.mean = told["bw_bytes_per_s"]
+    assert said("storage-traffic", at) == []
+
+
 speeds = st.lists(st.floats(50, 500), min_size=12, max_size=12)
 delays = st.lists(st.floats(0, 1.6), min_size=12, max_size=12)
 

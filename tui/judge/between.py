@@ -21,13 +21,14 @@ LEAST_SAMPLES, TOUCHING_S = 3, 0.05  # inside the load; gap between two that fol
 
 class SameSamples(Struct, frozen=True):
     """Share of a load's bytes that the kernel counts between the same samples, and how much of it
-    is uncertain. `known_bytes`, `known_s`: what the load moved in its whole seconds.
+    is uncertain. `known_bytes`, `known_s`: what the load moved in its whole seconds (of `step_s`).
     """
 
     share: float
     uncertain: float
     known_bytes: float
     known_s: float
+    step_s: float
 
 
 def between_samples(
@@ -77,5 +78,5 @@ def between_samples(
         # half a second from a whole one at most
         unsure += (max(near) - min(near)) / 2 + late * max(near)
     moved = sum((end - begin) * value for begin, end, value in spans)
-    whole = before[-1] * step_s, len(known) * step_s
+    whole = before[-1] * step_s, len(known) * step_s, step_s
     return SameSamples(moved / own, unsure / own, *whole)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 CONSERVED, HALF = default("storage-traffic.moved"), 0.5
 BURST = 10.0  # times the mean rate: more within a second is a clock that differs
+ENDS = 3  # seconds: a whole series lacks fewer, those in which the load began and ended
 EDGE_S = 1.0  # samples each second do not match begin and end exactly
 LEAST_S = 5.0
 # processes whose bytes telemetry reads every second; of more it reads some in turn
@@ -197,29 +198,31 @@ def _ratios(at: StepEvidence, host: HostTelemetryRecord) -> Iterator[MovedShare]
             bytes_per_s, counter = moved
             values = _values(host, columns, counter) if time == 1.0 and not later else []
             inside = between_samples(at, host, name, values)
+            ratio = bytes_per_s * (clock_of(at, host.host) or 1.0) / (counted * time)
+            lost_s = _unread_s(host) if counter == "processes" else 0.0
+            whole = MovedShare(name, ratio, counter, edge(at, host.host, name, lost_s))
             if inside is None:
-                ratio = bytes_per_s * (clock_of(at, host.host) or 1.0) / (counted * time)
-                lost_s = _unread_s(host) if counter == "processes" else 0.0
-                yield MovedShare(name, ratio, counter, edge(at, host.host, name, lost_s))
-            else:
-                part = MovedShare(name, inside.share, counter, inside.uncertain)
-                agrees = part.share >= at.limit("storage-traffic.moved") - part.uncertain
-                whole = _of_whole_time(part, inside, result, host)
-                lower = min(whole, part, key=lambda each: each.share + each.uncertain)
-                yield replace(lower, agrees=agrees)
+                yield whole
+                continue
+            part = MovedShare(name, inside.share, counter, inside.uncertain)
+            agrees = part.share >= at.limit("storage-traffic.moved") - part.uncertain
+            rest_s = max(0.0, (host.end_s or 0.0) - (host.start_s or 0.0) - inside.known_s)
+            if rest_s < ENDS * inside.step_s:  # Live has values of the last minutes only
+                whole = _of_whole_time(part, inside, result, rest_s)
+            lower = min(whole, part, key=lambda each: each.share + each.uncertain)
+            yield replace(lower, agrees=agrees)
 
 
 def _of_whole_time(
-    part: MovedShare, inside: SameSamples, result: DirectionRecord, host: HostTelemetryRecord
+    part: MovedShare, inside: SameSamples, result: DirectionRecord, rest_s: float
 ) -> MovedShare:
     """Return the share of the result's rate that was moved: of the seconds between the samples, at
     the rate of all whole seconds.
 
-    In the seconds it began and ended in, the load may have moved more than at that rate.
+    In the rest, the seconds it began and ended in, the load may have moved more than at that rate.
     """
     rate = inside.known_bytes / inside.known_s
     share = part.share * rate / (result.bw_bytes_per_s or rate)
-    rest_s = max(0.0, (host.end_s or 0.0) - (host.start_s or 0.0) - inside.known_s)
     total = result.bytes or inside.known_bytes
     more = max(0.0, min(total - inside.known_bytes, BURST * rate * rest_s) - rate * rest_s)
     return replace(part, share=share, uncertain=part.uncertain + more / total)
