@@ -10,7 +10,16 @@ from tui.metrics.buckets import value_to_index
 from tui.metrics.histogram import PackedBuckets
 from tui.metrics.series import HeatBins
 from tui.model.event import Buckets
-from tui.text.heat import FITTED, OCTAVE, HeatCells, HeatPaint, heat_lines, scale
+from tui.text.heat import (
+    FITTED,
+    LINGER,
+    OCTAVE,
+    HeatCells,
+    HeatPaint,
+    calm_rows,
+    heat_lines,
+    scale,
+)
 from tui.text.plot import TimeAxis
 
 
@@ -79,3 +88,16 @@ def test_a_map_of_seconds_without_ios_has_an_axis() -> None:
     cells.show([bins])
     assert len(heat_lines(cells, TimeAxis(0, 1), (20, 4), HeatPaint("latency", "solid"))) == 4
     assert cells.axis(4).row_of(80_000, 4) in range(4)
+
+
+@given(st.lists(st.floats(0, 30), min_size=1, max_size=60))
+def test_a_line_is_in_a_row_close_to_its_value_and_jumps_only_if_it_must(
+    places: list[float],
+) -> None:
+    rows = calm_rows(places)
+    assert all(
+        row - LINGER - 1e-9 <= place <= row + 1 + LINGER + 1e-9
+        for row, place in zip(rows, places, strict=True)
+    )
+    assert len(set(calm_rows([2.9, 3.1] * 20))) == 1
+    assert calm_rows([2.5] * 5 + [4.5] * 5) == [2] * 5 + [4] * 5

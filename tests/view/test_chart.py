@@ -13,11 +13,10 @@ from tui.library.build import build_record
 from tui.model.figure_record import SeriesColumns, SeriesRecord
 from tui.model.record import RunRecord
 from tui.text.line import plain_lines
-from tui.text.plot import MARKS, ROLES, Axis, AxisTicks, Curve, Plot, coloured
+from tui.text.plot import MARKS, ROLES, Axis, AxisTicks, Curve, Plot, coloured, known_parts
 from tui.view.charts import (
     ChartMetric,
     aligned_charts,
-    known_parts,
     round_step,
     time_ticks,
     value_axis,

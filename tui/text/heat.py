@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import groupby, pairwise
 from math import floor, log10
+from statistics import median
 from typing import Literal, NamedTuple
 
 from tui.metrics.buckets import CURVE_PERCENTILES, value_to_index
@@ -22,7 +23,7 @@ from tui.metrics.series import (
     weights_of,
 )
 from tui.text.line import LABEL, TEXT, Line, Run, fit
-from tui.text.plot import TimeAxis
+from tui.text.plot import TimeAxis, known_parts
 
 OCTAVE = 64  # buckets per doubling of latency
 SCALE = 8  # width of the labels on the left
@@ -35,7 +36,7 @@ QUARTER = OCTAVE // 4  # a fitted axis begins and ends at quarters of an octave
 LATENCY = METRICS["latency"]
 IMPORTANCE = (99.9, 50.0, 99.0)  # if lines share a row, the last one is drawn
 MOST_HIDDEN = 0.1  # of its columns: a line that shares more with others is not drawn at all
-LINGER = 1 / 3  # of a row: a line stays in its row until its value is this far beyond it
+LINGER = 1 / 3  # of a row: a line may be in a row while its value is this far beyond it
 MARKS = {50.0: ("─", "-"), 99.0: ("━", "="), 99.9: ("┄", "~")}
 SHADES = "░░░▒▓█"  # by weight, as above
 RAMP = "..:+*#"  # none of MARKS
@@ -74,17 +75,14 @@ class LatencyAxis:
             found[0] = f"<{_short(self.low + step)}"
         return found
 
-    def row_of(self, value_ns: float, rows: int, before: int | None = None) -> int:
-        """Return the row that shows a latency.
+    def row_of(self, value_ns: float, rows: int) -> int:
+        """Return the row that shows a latency."""
+        return int(self.place_of(value_ns, rows))
 
-        It is the row of the column `before` if the latency is close enough to it: a line at the
-        edge of two rows does not jump between them.
-        """
+    def place_of(self, value_ns: float, rows: int) -> float:
+        """Return a latency's place among the rows: 2.5 is in the middle of row 2."""
         index = self.nearest(value_to_index(int(value_ns)), rows)
-        place = (index - self.low) / step_of(self.span, rows)
-        if before is not None and before - LINGER <= place < before + 1 + LINGER:
-            return before
-        return int(place)
+        return (index - self.low) / step_of(self.span, rows)
 
     def nearest(self, index: int, rows: int) -> int:
         """Return `index`, limited to the buckets that this many rows show."""
@@ -179,30 +177,31 @@ class HeatCells:
         return column_percentiles(self.items(start_s, end_s), CURVE_PERCENTILES)
 
     def lines(self, axis: TimeAxis, columns: int, rows: int) -> tuple[float, ...]:
-        """Return the percentiles that are drawn as lines: those that have a row of their own in
-        nearly all columns, the most important last.
+        """Return the percentiles that are drawn as lines: those that are known in most columns, and
+        have a row of their own in nearly all of them, the most important last.
         """
-        found = self.tracks(axis, columns, rows)
+        found = [each for each in self.tracks(axis, columns, rows) if each]
         kept: list[float] = []
         for each in reversed(IMPORTANCE):
             known = [at for at in found if each in at]
             hidden = sum(any(at.get(other) == at[each] for other in kept) for at in known)
-            if known and hidden <= MOST_HIDDEN * len(known):
+            if 2 * len(known) > len(found) and hidden <= MOST_HIDDEN * len(known):
                 kept.insert(0, each)
         return tuple(kept)
 
     def tracks(self, axis: TimeAxis, columns: int, rows: int) -> list[dict[float, int]]:
         """Return the row of each percentile in each column, without those that are unknown."""
-        scale, found = self.axis(rows), []
-        before: dict[float, int] = {}
-        for column in range(columns):
-            known = self._known(axis.cell(column, columns))
-            before = {
-                each: scale.row_of(value, rows, before.get(each))
-                for each, value in known.items()
-                if value is not None
-            }
-            found.append(before)
+        scale, known = (
+            self.axis(rows),
+            [self._known(axis.cell(at, columns)) for at in range(columns)],
+        )
+        found: list[dict[float, int]] = [{} for _ in known]
+        for each in IMPORTANCE:
+            values = [at.get(each) for at in known]
+            for first, part in known_parts(values):
+                drawn = calm_rows([scale.place_of(value, rows) for value in part])
+                for at, row in enumerate(drawn, first):
+                    found[at][each] = row
         return found
 
     def _known(self, span: tuple[int, int]) -> dict[float, float | None]:
@@ -236,6 +235,31 @@ class HeatCells:
             cells = _column(self.items(*span), lines, axis, rows, paint, here=here)
             held = self._drawn[key] = (stamp, cells)
         return held[1]
+
+
+def calm_rows(places: Sequence[float]) -> list[int]:
+    """Return the row for each place of a line, with as few jumps as possible.
+
+    A line whose values vary about the edge of two rows stays in the row of their median.
+    """
+    found: list[int] = []
+    while len(found) < len(places):
+        part = places[len(found) :]
+        low = high = part[0]
+        count = 0
+        for place in part:
+            ends = min(low, place), max(high, place)
+            if _lowest_row(ends[1]) > floor(ends[0] + LINGER):
+                break
+            (low, high), count = ends, count + 1
+        row = min(max(int(median(part[:count])), _lowest_row(high)), floor(low + LINGER))
+        found += [row] * count
+    return found
+
+
+def _lowest_row(place: float) -> int:
+    """Return the lowest row that a place may be in."""
+    return floor(place - 1 - LINGER) + 1
 
 
 def step_of(span: int, rows: int) -> int:

@@ -582,3 +582,16 @@ def merged(
     if total:
         return sum(value * weight for value, weight in parts) / total
     return sum(value for value, _ in held) / len(held)
+
+
+def known_parts(values: Sequence[float | None]) -> list[tuple[int, list[float]]]:
+    """Return the stretches of known values, each with the index of its first value."""
+    parts: list[tuple[int, list[float]]] = []
+    for index, value in enumerate(values):
+        if value is None:
+            continue
+        if parts and parts[-1][0] + len(parts[-1][1]) == index:
+            parts[-1][1].append(value)
+        else:
+            parts.append((index, [value]))
+    return parts

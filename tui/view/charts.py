@@ -30,6 +30,7 @@ from tui.text.plot import (
     Plot,
     dot_of,
     dots_of,
+    known_parts,
     plot_rows,
     row_of,
 )
@@ -256,19 +257,6 @@ def curve_over_time(
 def role_of(direction: str) -> str:
     """Return the role of a direction's curve."""
     return direction if direction in ROLES else "other"
-
-
-def known_parts(values: Values) -> list[tuple[int, list[float]]]:
-    """Return the stretches of known values, each with the index of its first value."""
-    parts: list[tuple[int, list[float]]] = []
-    for index, value in enumerate(values):
-        if value is None:
-            continue
-        if parts and parts[-1][0] + len(parts[-1][1]) == index:
-            parts[-1][1].append(value)
-        else:
-            parts.append((index, [value]))
-    return parts
 
 
 def value_axis(metric: ChartMetric, highest: float, rows: int, lowest: float = 0.0) -> Axis:

@@ -40,6 +40,7 @@ TALL_LINES = 50  # from which a search leaves lines for graphs of its point
 GRAPHS, MOST_GRAPHS = 5, 15
 CHART = 8  # lines of a chart of six rows in its frame
 UNEVEN = 7  # lines of a graph whose scale ends below its upper row
+UNEVEN_TWO = 6  # of two directions in a graph, without a line between them
 # a map lower than HEAT says less than graphs; the user may want to see every host below it
 HEAT, LOW_HEAT, LEAST_HEAT, MOST_HEAT = 7, 6, 5, 26
 CLEAR_HEAT = 7  # with a lower map, the "so far" rows of two directions are dropped
@@ -77,7 +78,8 @@ class Shown:
     """What shares the lines: hosts, graphs, heat map.
 
     `hosts`: rows for all of them; `least_hosts`: rows if unremarkable ones are collapsed, which
-    charts of less than `CHART` lines are a reason for, unless the user wants `every` host.
+    charts of less than `CHART` lines are a reason for, unless the user wants `every` host. `two`
+    directions in a graph.
     """
 
     hosts: int
@@ -85,6 +87,7 @@ class Shown:
     graphs: bool = True
     heat: bool = True
     every: bool = False
+    two: bool = False
 
     @property
     def saved(self) -> int:
@@ -120,7 +123,8 @@ def rooms_of(
     spare = max(0, spare - taken)
     most_graphs = MOST_GRAPHS - least_graphs if heat or folds else spare
     more_graphs = min(spare * (2 if heat else 5) // 5, most_graphs) if with_graphs else 0
-    more_graphs -= int(heat and least_graphs + more_graphs == UNEVEN)
+    uneven = UNEVEN_TWO if shown.two else UNEVEN
+    more_graphs -= int(heat and least_graphs + more_graphs == uneven)
     # no line stays empty if all hosts fit
     most_heat = MOST_HEAT - least_heat if folds else spare
     more_heat = min(spare - more_graphs, most_heat) if heat else 0
@@ -259,7 +263,8 @@ class PanelRooms:
             room, hosts, least = room + HEADS, 0, 0
         shows_all = self.screen.table.view == "all" or self.screen.table.sort is not None
         shows_all = shows_all or self.screen.feed.state.phase == "layout"  # charts tell less
-        wanted = Shown(hosts, least, graphs, heat, every=shows_all)
+        two = len(self.screen.query_one("#live-iops", GraphPanel).graph.layers) > 1
+        wanted = Shown(hosts, least, graphs, heat, every=shows_all, two=two)
         shared = partial(rooms_of, shown=wanted, roomy=roomy)
         tiles = graphs and bool(self.screen.query_one(FigureTiles).tiles)
         fits = partial(with_tiles_if, tiles, shared=shared, least_hosts=least)
