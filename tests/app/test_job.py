@@ -213,8 +213,38 @@ async def test_the_form_that_is_opened_again_takes_what_is_typed(home: Path) -> 
         await user.press("escape", "1", "J")
         await user.sees(lambda: user.app.screen is screen and screen.form.has_focus_within)
         await user.press("d", "q")
-        assert screen.form.values["numjobs"] == "dq", "typed over the selected text, not commands"
+        first = next(iter(screen.form.values))
+        assert screen.form.values[first] == "dq", "typed over the selected text, not commands"
+        assert screen.form.values["numjobs"] == "64"
         assert user.app.screen is screen
+
+
+@pytest.mark.parametrize("left_at", ["direct", "ioengine", "@repeat"])
+async def test_a_new_job_and_defaults_begin_at_the_first_field(home: Path, left_at: str) -> None:
+    async with opened(local(home)) as user:
+        screen = await form(user)
+        first = screen.form.fields[0].query_one(TextInput)
+        for keys in (("escape", "1", "J"), ("escape", "2", "n"), ("escape", "d", "e")):
+            screen.form.focus_on(left_at)
+            await user.sees(lambda: getattr(user.app.focused, "name", "") == left_at)
+            await user.press(*keys)
+            await user.sees(
+                lambda: (
+                    user.app.screen is screen
+                    and user.app.focused is not None
+                    and user.app.focused.name == first.name
+                )
+            )
+
+
+async def test_a_directory_is_no_engine(home: Path) -> None:
+    async with opened(local(home)) as user:
+        screen = await form(user)
+        await change(user, "ioengine", "/mnt/x")
+        await user.sees(lambda: "ioengine" in screen.form.errors)
+        for engine in ("external:/mnt/x.so", "/opt/engines/own.so", "psync"):
+            await change(user, "ioengine", engine)
+            await user.sees(lambda: "ioengine" not in screen.form.errors)
 
 
 async def test_quitting_asks_about_what_was_typed_unless_it_is_saved(home: Path) -> None:

@@ -141,11 +141,12 @@ class JobScreen(PlanScreen):
         self.launch_line.hold()
         self.replan()
         self.refresh_chrome()
-        if self.problem == self.no_target and self.arrives:
-            self.form.focus_on("directory")
-        elif from_search and self.plan is not None:
+        if from_search and self.plan is not None:
             self.set_focus(self.plan_pane)
-        elif self.arrives or self.focused is None:
+        elif self.arrives:  # what is typed next is the first thing that is asked for
+            self.form.go_to_top()
+            self.form.focus_at_cursor()
+        elif self.focused is None:
             self.form.focus_first()
         self.arrives = False
         self.show_keys()
@@ -328,6 +329,7 @@ class JobScreen(PlanScreen):
         self.terms, self.repeat, self.left = {}, ONCE, ""
         self.of_tools = {}
         await self.fill_form()
+        self.form.go_to_top()
         self.replan()
 
     def action_save(self, then: Leave | None = None) -> None:

@@ -190,6 +190,7 @@ class ReviewScreen(PlanScreen):
         """Reset all fields to the profile's values."""
         self.shell.selection.reset_input()
         await self.fill_form()
+        self.form.go_to_top()
         self.replan()
 
     def action_save(self) -> None:

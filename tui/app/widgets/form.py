@@ -378,6 +378,11 @@ class PlanForm(Form):
         last = [field for field in fields if field.spec.name == self.last]
         return next(iter((*wrong, *last, *fields)), None)
 
+    def go_to_top(self) -> None:
+        """Put the cursor on the first field."""
+        self.moved, self.last = True, ""
+        self.scroll_home(animate=False)
+
     def move_cursor(self, places: int) -> None:
         """Move the cursor by a number of fields."""
         if (field := self.at_cursor) is not None:

@@ -80,10 +80,17 @@ def _checked(given: GivenTerms) -> dict[str, Sequence[str]]:
             option = _as_option(own, value)
             if by_name()[own]["type"] == "bool" and option not in ("0", "1"):
                 raise UsageError(f"fio: {name}={value}: expected yes or no")
-            if wrong := option_problem(name, option):
+            if wrong := option_problem(name, option) or _path_problem(own, value):
                 raise UsageError(f"fio: {name}={value}: {wrong}")
         found[own] = values
     return found
+
+
+def _path_problem(name: str, value: str) -> str | None:
+    """Return why a path is no engine: a directory typed in the wrong field must not become one."""
+    if name != "ioengine" or not value.startswith("/") or value.endswith((".so", ".o")):
+        return None
+    return f"found a path; for an external engine, write external:{value}"
 
 
 def _as_option(name: str, value: str) -> str:
