@@ -368,6 +368,12 @@ HONEST: dict[str, Callable[[Document], object]] = {
         found["jobs"][0]["read"].update(iops_samples=21, iops_mean=1400.0, iops_max=1420),
         found.pop("disk_util"),
     ),
+    "I/Os completed in batches": lambda found: [
+        with_bins(found, *range(4, 160, 4), worker=at)["jobs"][at]["job options"].update(
+            ioengine="libaio", iodepth="16", iodepth_batch_complete_min="4"
+        )
+        for at in range(len(found["jobs"]))
+    ],
     "another interval of samples": lambda found: [
         (job["job options"].update(iopsavgtime="100"), job["read"].update(iops_samples=99))
         for job in found["jobs"]
@@ -421,7 +427,7 @@ def test_the_sum_over_clients_is_that_of_the_clients() -> None:
     assert "clients" in kinds(found)
 
 
-@pytest.mark.parametrize("folder", ["cs", "errors", "human", "size", "stall", "stream"])
+@pytest.mark.parametrize("folder", ["batches", "cs", "errors", "human", "size", "stall", "stream"])
 def test_fio_of_all_versions_contradicts_itself_nowhere(folder: str) -> None:
     looked = 0
     for path in sorted((DATA / folder).iterdir()):

@@ -46,6 +46,7 @@ from tui.workloads.fio.printed import (
     PrintedDirection,
     PrintedDocument,
     PrintedJob,
+    batch_of,
     has,
     named,
     numjobs_of,
@@ -147,7 +148,7 @@ def _of_entry(entry: Entry, *, alone: bool) -> Iterator[Contradiction]:
     for name, part in entry.job.dirs.items():
         yield from named(_units(part), entry, name)
         yield from named(samples_of(entry, name, part), entry, name)
-        yield from named(_multiples(part), entry, name)
+        yield from named(_multiples(part, batch_of(entry.options)), entry, name)
         yield from named(holes_of(part), entry, name)
         if not entry.merged:  # whose jobs may count other latencies than each other
             yield from named(_latency_counts(part, numjobs_of(entry.options)), entry, name)
@@ -175,11 +176,14 @@ def _units(part: PrintedDirection) -> Iterator[Found]:
             yield "units", told * KIB, amount
 
 
-def _multiples(part: PrintedDirection) -> Iterator[Found]:
-    """Yield a histogram whose counts are all multiples of one number."""
+def _multiples(part: PrintedDirection, batch: float) -> Iterator[Found]:
+    """Yield a histogram whose counts are all multiples of one number.
+
+    I/Os of one batch have one latency: they are sent and completed at the same time.
+    """
     for latency in (part.slat, part.clat, part.lat):
         counts = [count for count in (latency.bins or {}).values() if count] if latency else []
-        if len(counts) >= MANY and (factor := gcd(*counts)) > 1:
+        if len(counts) >= MANY and (factor := gcd(*counts)) > batch:
             yield "multiples", factor, len(counts)
 
 
@@ -300,7 +304,7 @@ def _in_flight(entry: Entry) -> Iterator[Found]:
     timed = options.engine != "libaio"  # in old versions each sync includes the write before it
     if timed and job.sync is not None and job.sync.lat is not None:
         waits += [job.sync.lat] if distributions.one_at_a_time(levels) else []
-    yield from distributions.in_flight(levels, 1, waits, runtime_ms)
+    yield from distributions.in_flight(levels, 1, waits, runtime_ms, batch_of(options))
 
 
 # -- several entries, several hosts

@@ -154,15 +154,16 @@ def in_flight(
     workers: int,
     latencies: Iterable[StatusLatency],
     runtime_ms: int,
-    depth: int | None = 0,
+    depth: float | None = 0,
 ) -> Iterator[Found]:
     """Yield a number of I/Os in flight, by Little's law, above the largest depth with a share.
 
     fio records the depth at every submission, so the largest one recorded is an upper bound. Only
-    with io_submit_mode=offload, the submitting threads have depths of their own: `depth` is the
-    iodepth if this may be so, 0 if not, None if the iodepth is unknown, too.
+    with io_submit_mode=offload, the submitting threads have depths of their own, and while a batch
+    completes, one more I/O waits: `depth` is the iodepth if this may be so, 0 if not, None if the
+    iodepth is unknown, too.
     """
-    at = max((place for place, share in enumerate(levels) if share > 0), default=len(LEVELS))
+    at = _deepest(levels)
     seconds = runtime_ms / 1000
     if at >= len(LEVELS) or not workers or seconds < LEAST_S or depth is None:
         return
@@ -172,6 +173,16 @@ def in_flight(
     slots = max(LEVELS[at], depth) * workers
     if waited > slots * (seconds + longest) * (1 + CLOCK):
         yield "depth-share", waited / seconds, slots
+
+
+def while_a_batch_completes(levels: Sequence[float]) -> int:
+    """Return the largest depth with a share, and one more I/O; 0 if there is none."""
+    at = _deepest(levels)
+    return LEVELS[at] + 1 if at < len(LEVELS) else 0
+
+
+def _deepest(levels: Sequence[float]) -> int:
+    return max((place for place, share in enumerate(levels) if share > 0), default=len(LEVELS))
 
 
 def group_share(told: float, mean_kib: Span, rate: Span, digit: float) -> Iterator[Found]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime
+from math import inf
 
 from msgspec import Struct, field
 
@@ -30,6 +31,10 @@ LEAST_MS = 400
 LATE_MS = 20  # by which a worker outlives its last I/O, on a busy host
 MOST_LEVEL = 64  # the last level of depths has no upper end
 RAMPS = ("ramp_time", "ramp_size")
+BATCHES = (
+    "iodepth_low", "iodepth_batch", "iodepth_batch_submit", "iodepth_batch_complete",
+    "iodepth_batch_complete_min", "iodepth_batch_complete_max",
+)  # fmt: skip
 NO_RAMP = frozenset((name, value) for name in RAMPS for value in ("0", "0s"))
 ENDED = 0.95  # of its runtime or its bytes: the last blocks of files may be cut
 
@@ -231,6 +236,18 @@ def has(options: JobOptions, names: Iterable[str]) -> bool:
     """Return whether any of these options is given, with or without a value; ignore ramps of 0."""
     told = {name: options.get(name) for name in names}
     return any(value is not None and (name, value) not in NO_RAMP for name, value in told.items())
+
+
+def batch_of(options: JobOptions) -> float:
+    """Return the most I/Os that a worker sends or completes together on purpose; infinite if the
+    queue depth cannot be read.
+    """
+    if not has(options, BATCHES):
+        return 1
+    try:
+        return max(options.count("iodepth"), 1)
+    except UsageError:
+        return inf
 
 
 def numjobs_of(options: JobOptions) -> int:

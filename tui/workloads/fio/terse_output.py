@@ -263,7 +263,7 @@ def _flying(found: TerseJob, jobs: Sequence[TerseJob]) -> Iterator[Found]:
 
     A line may be the sum of any number of workers (group_reporting), unless jobs of one reporting
     group have lines of their own. As for CPU time, threads that submit for a worker and the null
-    engine are excluded.
+    engine are excluded. I/Os may be in batches.
     """
     job, dirs = found.job, [*found.job.directions().values()]
     alone = {other.job.jobname for other in jobs if other.job.groupid == job.groupid}
@@ -272,7 +272,8 @@ def _flying(found: TerseJob, jobs: Sequence[TerseJob]) -> Iterator[Found]:
         return
     waits = [latency for part in dirs if (latency := part.lat or part.clat) is not None]
     runtime_ms = sum(part.runtime for part in dirs)  # verification comes after the writes
-    yield from distributions.in_flight(found.levels, 1, waits, runtime_ms)
+    depth = distributions.while_a_batch_completes(found.levels)
+    yield from distributions.in_flight(found.levels, 1, waits, runtime_ms, depth)
 
 
 def _rate(name: str, job: StatusJob, jobs: Sequence[TerseJob]) -> Span:

@@ -11,7 +11,7 @@ from tui.model.event import Contradiction
 from tui.workloads.fio import distributions
 from tui.workloads.fio.distributions import Completions, Found, Range, Span, total
 from tui.workloads.fio.load_options import command_options
-from tui.workloads.fio.printed import RAMPS, has
+from tui.workloads.fio.printed import BATCHES, RAMPS, has
 from tui.workloads.fio.printed_figures import GroupLine, PrintedFigures, PrintedSamples, Rate
 from tui.workloads.fio.snapshot import (
     ALL_CLIENTS,
@@ -197,7 +197,7 @@ def _flying(
     runtime_ms = sum(part.runtime for part in dirs.values())  # verification comes after the writes
     # of a known load, no other threads submit, so that its depth shares count all I/Os
     depth = section.figures.depth
-    if depth and _has_none_of(section, printed, (*RAMPS, "io_submit_mode", "verify")):
+    if depth and _has_none_of(section, printed, (*RAMPS, *BATCHES, "io_submit_mode", "verify")):
         depth = 0
     if section.counted and not _failed(section):
         yield from distributions.in_flight(
