@@ -78,7 +78,7 @@ NOISE_CPU, NOISE_DISK, NOISE_NIC = default("background-load.cpu"), 20.0, 0.05
 def client_cpu(at: StepEvidence) -> Iterator[CheckResult]:
     """A client whose CPU is busy may be unable to send more I/O, however fast the storage is.
 
-    CPU time of other programs counts only if the load's workers hardly ever sleep.
+    CPU time of other programs counts only if the load's own threads are busy nearly all the time.
     """
     hosts = clients(at)
     if not any(_has_cpu(at, name) for name in {*at.record.tasks, *(each.host for each in hosts)}):

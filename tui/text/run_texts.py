@@ -183,7 +183,7 @@ HOSTS: dict[str, Text] = {
     "recovering": "recovering",
     "collecting": "collecting",
     "still-unreachable": "still unreachable: {quote}",
-    "no-contact": "{quote}; its load stopped after {lease_s:g} s",
+    "no-contact": "{quote}; load stopped {lease_s:g} s after that",
     "ended-early": "ended early",
     "ended-by-host": "{quote}",
 }

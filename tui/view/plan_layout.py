@@ -129,7 +129,7 @@ def layout_texts(plan: Plan, ahead: LayoutAhead) -> tuple[str, str]:
         if missing
         else "all written already"
     )
-    text, more = each_and_all(layout_bytes(plan), "no layout", when, per_host=ahead.per_host)
+    text, more = each_and_all(layout_bytes(plan), "none", when, per_host=ahead.per_host)
     return text, more + (f"; {ahead.free}" if more and ahead.free else "")
 
 

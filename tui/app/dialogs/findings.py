@@ -35,14 +35,20 @@ class FindingsDialog(Dialog[None]):
         """Yield a pane for the text."""
         pane = TextPane(id="findings")
         pane.border_title = Content(self.about)
-        pane.border_subtitle = key_line(("j k", "scroll"), ("Esc", "close"))
         yield pane
 
     def on_mount(self) -> None:
         """Show the findings in the pane."""
         pane = self.query_one(TextPane)
         pane.show(self.builder)
+        self.watch(pane, "show_vertical_scrollbar", self.show_keys)
         pane.focus()
+
+    def show_keys(self, scrolls: bool) -> None:
+        """Show the keys of the pane; those to scroll only if not all of it fits."""
+        keys = [("Esc", "close")]
+        pane = self.query_one(TextPane)
+        pane.border_subtitle = key_line(*([("j k", "scroll")] if scrolls else []), *keys)
 
 
 class HostDialog(FindingsDialog):

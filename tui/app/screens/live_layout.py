@@ -310,13 +310,22 @@ class PanelRooms:
             else None
         )
         away |= self.left_out(away, tiles=rooms.tiles > 0)
-        for name in (*GRAPH_PANELS, "strip"):
-            shown = self.zoomed == name if self.zoomed else name not in away
-            self.screen.query_one(f"#live-{name}").set_class(not shown, "-none")
+        self.show_graphs(away, rooms)
         folds = rooms.folds and sampled  # without figures there is no folding: the list scrolls
         if self.screen.table.folds != folds:
             self.screen.table.folds = folds
             self.screen.table.put_rows()
+
+    def show_graphs(self, away: set[str], rooms: Rooms) -> None:
+        """Hide the panels in `away`; a single graph is as wide as the heat map below it."""
+        panels = (*GRAPH_PANELS, "strip")
+        alone = len({*panels} - away) == 1 and rooms.heat > 0 and self.zoomed is None
+        for name in panels:
+            shown = self.zoomed == name if self.zoomed else name not in away
+            self.screen.query_one(f"#live-{name}").set_class(not shown, "-none")
+        for name in GRAPH_PANELS:
+            graph = self.screen.query_one(f"#live-{name}", GraphPanel)
+            graph.above_map(is_above=alone and name not in away)
 
     def left_out(self, away: set[str], *, tiles: bool) -> set[str]:
         """Return the panels to leave out of the row of graphs.

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tui.app.screens import live_text
-from tui.app.widgets.graph_panels import KEYS, HeatPanel, LatencyByPercentile, Subject
+from tui.app.widgets.graph_panels import KEYS, NEXT, HeatPanel, LatencyByPercentile, Subject
 from tui.app.widgets.search_panel import MatrixPanel, SearchPanel
 from tui.journal.progress import plan_as_run
 from tui.journal.survey import HostHeat
@@ -268,7 +268,7 @@ class HeatMap:
         if len(choices) < 2:
             return ""
         following = choices[(choices.index(shown) + 1) % len(choices)]
-        return f" · t shows {' + '.join(map(subject.called, following))}"
+        return NEXT + " + ".join(map(subject.called, following))
 
     def title_percentiles(self, shown: Together, subject: Subject) -> LatencyByPercentile:
         """Return the percentiles in the title of the map.

@@ -38,6 +38,7 @@ from tui.model.problem import BenchtuiError
 from tui.text.line import LABEL, Line, Run, whole_heads
 from tui.text.plot import LEAST_HEIGHT
 from tui.view.matrix import CURSOR
+from tui.view.step_notes import measured_nothing
 
 if TYPE_CHECKING:
     from tui.model.record import RunRecord
@@ -187,6 +188,7 @@ class ResultScreen(StepScreen):
         self.run_dir = run_dir
         self.page: Page | None = None
         self.wanted_tab = ""  # by a key pressed before the record was read
+        self.useless: set[str] = set()  # actions without an effect on this page
 
     def compose_body(self) -> Iterable[Widget]:
         """Yield the fixed lines, and the page below them."""
@@ -211,6 +213,7 @@ class ResultScreen(StepScreen):
 
     def on_mount(self) -> None:
         """Read the record in a thread."""
+        self.watch(self.scroll, "show_vertical_scrollbar", self.show_keys, init=False)
         self.load()
 
     @on(RunChanged)
@@ -225,7 +228,8 @@ class ResultScreen(StepScreen):
             await asyncio.to_thread(importlib.import_module, "plotext")
         except BenchtuiError as error:
             self.view.show_text(f"no result to show\n{error}\n\np replays the journal", "bad")
-            self.query_one(KeyBar).leave_out(*NEED_A_RECORD)
+            self.useless = {*NEED_A_RECORD}
+            self.show_keys()
             return
         shell, path = self.shell, self.run_dir / "run.json"
         page = page_of(
@@ -248,10 +252,19 @@ class ResultScreen(StepScreen):
             "result.remedy": remedies.of_record(page.record) is not None,
             "result.again": page.record.state not in ("imported", "baseline"),
         }
-        useful["result.defend"] = any(tab.name == "defend" for tab in tabs_of(page))
-        self.query_one(KeyBar).leave_out(
-            *(key for key, is_useful in useful.items() if not is_useful)
+        useful["result.defend"] = page.tab != "defend" and any(
+            tab.name == "defend" for tab in tabs_of(page)
         )
+        useful["result.findings"] = page.tab != "findings"
+        useful["result.replay"] = not measured_nothing(page.record)
+        self.useless = {key for key, is_useful in useful.items() if not is_useful}
+        self.show_keys()
+
+    def show_keys(self) -> None:
+        """Show the keys that do something now; the one to scroll only if not all lines fit."""
+        scrolls = self.scroll.show_vertical_scrollbar
+        unused = self.useless if scrolls else {*self.useless, "result.down"}
+        self.query_one(KeyBar).leave_out(*unused)
 
     def show_tab(self, name: str) -> None:
         """Show another tab, scrolled to its top."""

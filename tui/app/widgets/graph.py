@@ -241,6 +241,7 @@ class GraphPanel(Lines):
         self.graph = Graph("", ())
         self.has_tiles = False  # tiles show the figures of a single direction
         self.hidden: Graph | None = None  # of which the title has the figures
+        self.after = 0  # empty cells after the area
 
     def show(self, graph: Graph) -> None:
         """Show a graph in place of the previous one."""
@@ -251,6 +252,13 @@ class GraphPanel(Lines):
         """Leave out what tiles show too, if there are tiles: the figures of a single direction."""
         if has_tiles != self.has_tiles:
             self.has_tiles = has_tiles
+            self.update_lines()
+
+    def above_map(self, *, is_above: bool) -> None:
+        """End the area where that of a heat map below it ends, whose legend is beside it."""
+        after = LEGEND if is_above else 0
+        if after != self.after:
+            self.after = after
             self.update_lines()
 
     def with_figures_of(self, hidden: Graph | None) -> None:
@@ -265,12 +273,13 @@ class GraphPanel(Lines):
         if inner < 4 or rows < LEAST_ROWS:
             return []
         sides = ASCII_FRAME if self.symbols == "ascii" else ROUND_FRAME
-        scale = self._scale(inner, rows)
-        ticks, unit = self._ticks(inner, rows, scale)
-        room = room_of(ticks, inner)
+        wide = max(inner - self.after, 4)
+        scale = self._scale(wide, rows)
+        ticks, unit = self._ticks(wide, rows, scale)
+        room = room_of(ticks, wide)
         # the first columns of a wide graph and of the heat map below it show the same second
         room = max(room, SCALE) if room and inner >= ROOMY_COLUMNS else room
-        body = self._body(inner - room, rows, scale.top)
+        body = self._body(wide - room, rows, scale.top)
         lines_of_its_own = any(layer.behind for layer in self.graph.layers)
         body = with_ticks(body, ticks, room, grid=not lines_of_its_own) if room else body
         framed = [
@@ -278,7 +287,7 @@ class GraphPanel(Lines):
             for row in body
         ]
         from_0 = any(each.row == rows for each in ticks)
-        foot = self._foot(sides, inner, room, from_0=from_0)
+        foot = self._foot(sides, inner, wide, room, from_0=from_0)
         return [Line.of(*self._head(sides, width, unit)), *framed, foot]
 
     def _head(self, sides: str, width: int, unit: str) -> list[Run]:
@@ -308,16 +317,14 @@ class GraphPanel(Lines):
         inside = spread(left, right, width - 4, sides[4], FAINT)
         return [(sides[0] + sides[4], FAINT), *inside, (sides[4] + sides[1], FAINT)]
 
-    def _foot(self, sides: str, inner: int, room: int, *, from_0: bool) -> Line:
+    def _foot(self, sides: str, inner: int, wide: int, room: int, *, from_0: bool) -> Line:
         """Return the lower line of the frame: the 0 of the scale, and the times of the axis."""
         timed = any(layer.values for layer in self.graph.layers)
-        times = (
-            self.graph.axis.foot(inner - room) if timed else [(sides[4] * (inner - room), FAINT)]
-        )
+        times = self.graph.axis.foot(wide - room) if timed else [(sides[4] * (wide - room), FAINT)]
         left: list[Run] = [(sides[2] + sides[4] * (1 + room), FAINT)]
         if room > 1 and from_0:
             left = [(sides[2] + sides[4] * (room - 2), FAINT), (" 0 ", LABEL)]
-        return Line.of(*left, *times, (sides[4] + sides[3], FAINT))
+        return Line.of(*left, *times, (sides[4] * (inner - wide + 1) + sides[3], FAINT))
 
     def _ticks(self, inner: int, rows: int, scale: Scale) -> tuple[list[Tick], str]:
         """Return the ticks of the scale, and their unit if they do not have it; empty without
@@ -415,18 +422,6 @@ def joined_parts(parts: Sequence[Sequence[Run]], room: int) -> list[Run]:
         for place, part in enumerate(kept)
         for run in ([("  ", TEXT)] if place else []) + [*part]
     ]
-
-
-def frame_line(
-    start: str, filler: str, end: str, left: Sequence[Run], right: Sequence[Run], width: int
-) -> Line:
-    """Return a horizontal line of a frame, with texts on the left and right."""
-    inner = width - 4
-    heads = [(f" {text} ", key) for text, key in left if text]
-    tails = [(f" {text} ", key) for text, key in right if text]
-    return Line.of(
-        (start + filler, FAINT), *spread(heads, tails, inner, filler, FAINT), (filler + end, FAINT)
-    )
 
 
 def meter(fraction: float, width: int, symbols: Symbols) -> list[Run]:

@@ -14,7 +14,6 @@ from tui.app.widgets.graph import (
     Graph,
     Layer,
     Value,
-    frame_line,
     merge_values,
 )
 from tui.app.widgets.lines import Lines
@@ -32,7 +31,19 @@ from tui.text.heat import (
     density_lines,
     heat_lines,
 )
-from tui.text.line import ACCENT, FAINT, LABEL, TEXT, VALUE, Line, Run, clip, padded, width_of
+from tui.text.line import (
+    ACCENT,
+    FAINT,
+    LABEL,
+    TEXT,
+    VALUE,
+    Line,
+    Run,
+    clip,
+    padded,
+    spread,
+    width_of,
+)
 from tui.text.plot import TimeAxis, merged
 from tui.text.sparkline import Symbols
 from tui.view.live_wait import FIRST_SAMPLES
@@ -380,6 +391,7 @@ def _figure(layer: Layer, axis: TimeAxis) -> float | None:
 
 LEAST_ROWS = 3
 LONG_TITLE = "Latency over time · "
+NEXT = " · t shows "  # in a title, before what the key shows next
 WHEN = 0.0  # in place of a percentile
 IMPORTANCE = (WHEN, 99.0, 50.0, 99.9)
 
@@ -447,7 +459,12 @@ class HeatPanel(Lines):
         title, legend = self._heading(width - 4, drawn)
         marks = [] if self.cells.empty else self.axis.legend
         legend = [*marks, *legend] if _fits(title, [*marks, *legend], width - 4) else legend
-        head = frame_line(sides[0], sides[4], sides[1], [(title, "title")], legend, width)
+        name, _, following = title.partition(NEXT)
+        left: list[Run] = [(f" {name} ", "title")]
+        left += [("t", ACCENT), (f" shows {following} ", LABEL)] if following else []
+        right = [(f" {text} ", key) for text, key in legend if text]
+        inside = spread(left, right, width - 4, sides[4], FAINT)
+        head = Line.of((sides[0] + sides[4], FAINT), *inside, (sides[4] + sides[1], FAINT))
         if self.cells.empty:
             body = [Line.of(*clip([(self.empty, LABEL)], inner)), *[Line()] * (rows - 1)]
         else:
