@@ -254,6 +254,52 @@ async def test_an_overlay_is_followed_to_its_upper_directory(tmp_path: Path, she
     assert "upperdir" not in rows(facts, Mount)[0].options, "each container has its own"
 
 
+def overlay(options: str) -> dict[str, str]:
+    """/merged over layers on /data (ext4 on a loop device) and in memory, seen from its
+    subdirectory /in it.
+    """
+    line = f"53 22 0:40 /in /merged rw - overlay none rw,{options},workdir=/data/work"
+    machine = machines.loop_device("/disk.img", IN_MEMORY, line)
+    kept = ("/data/up/in/new", "/data/low/in/old", "/dev/shm/a b:c/in/old", "/dev/shm/a b:c/in/ram")
+    seen = {f"/merged/{name}": "" for name in ("new", "old", "ram")}
+    return machine | dict.fromkeys(kept, "") | seen | {"/data/work": "/"}
+
+
+LOWER = r"/dev/shm/a\040b\134:c"
+
+
+@pytest.mark.parametrize(
+    ("options", "file", "found"),
+    [
+        (f"lowerdir=/data/low:{LOWER},upperdir=/data/up", "new", ["overlay", "ext4"]),
+        (f"lowerdir=/data/low:{LOWER},upperdir=/data/up", "old", ["overlay", "ext4"]),
+        (f"lowerdir={LOWER}:/data/low,upperdir=/data/up", "old", ["overlay", "ext4", "tmpfs"]),
+        (f"lowerdir=/data/low:{LOWER},upperdir=/data/up", "ram", ["overlay", "ext4", "tmpfs"]),
+        (f"lowerdir+=/data/low,lowerdir+={LOWER},upperdir=/data/up", "ram", ["overlay", "ext4", "tmpfs"]),
+        (f"lowerdir=/data/low:{'/gone:' * 200}{LOWER},upperdir=/data/up", "ram", ["overlay", "ext4", "tmpfs"]),
+        (f"lowerdir=/data/low:{LOWER},upperdir=/elsewhere", "ram", ["overlay"]),
+    ],
+)  # fmt: skip
+async def test_a_file_that_is_only_read_is_in_the_highest_layer_that_has_it(
+    tmp_path: Path, shell: str, options: str, file: str, found: list[str]
+) -> None:
+    root = machines.plant(tmp_path, overlay(options))
+    facts = await facts_of(root, shell, "/merged", f"read:/merged/{file}")
+    kinds = [mount.fstype for mount in rows(facts, Mount)]
+    assert list(dict.fromkeys(kinds)) == found
+
+
+async def test_a_file_mounted_on_its_own_is_found(tmp_path: Path, shell: str) -> None:
+    line = "54 22 0:30 /x /data/bound rw - tmpfs tmpfs rw"
+    machine = machines.loop_device("/disk.img", IN_MEMORY, line)
+    machine |= {"/data/bound": "", "/data/plain": "", "/dev/shm/y": ""}
+    machine |= {"/data/linked": "-> /dev/shm/y"}
+    root = machines.plant(tmp_path, machine)
+    for name, kinds in (("bound", {"ext4", "tmpfs"}), ("linked", {"ext4", "tmpfs"}), ("plain", {"ext4"})):  # fmt: skip
+        facts = await facts_of(root, shell, "/data", f"read:/data/{name}")
+        assert {mount.fstype for mount in rows(facts, Mount)} == kinds
+
+
 @pytest.mark.parametrize("backing", ["/data/itself.img", "/gone/disk.img (deleted)"])
 async def test_a_chain_that_leads_nowhere_ends(tmp_path: Path, shell: str, backing: str) -> None:
     facts = await facts_of(machines.plant(tmp_path, machines.loop_device(backing)), shell, "/data")

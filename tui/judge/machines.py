@@ -138,7 +138,8 @@ def _printed_versions(evidence: RunEvidence) -> Iterator[Clause]:
     "direct-io",
     "Direct I/O is direct",
     rule=(
-        "the target, including everything below loop devices and overlays, is not in memory;"
+        "the target is not in memory, nor is a test file that is only read, including everything"
+        " below loop devices and in the layer of an overlay that holds the file;"
         " each open test file has O_DIRECT in at least one descriptor if all jobs say direct=1,"
         " and at least one without it if none does;"
         " with direct I/O, no loop device below the target uses its file through the page cache;"
@@ -150,8 +151,8 @@ def _printed_versions(evidence: RunEvidence) -> Iterator[Clause]:
         " memory of clients and servers. Attach loop devices with losetup --direct-io=on."
     ),
     source=(
-        "/proc/self/mountinfo and /sys/block of each target, down to the last device; flags of"
-        " open files in /proc/PID/fdinfo"
+        "/proc/self/mountinfo and /sys/block of each target and of up to 16 files that are only"
+        " read, down to the last device; flags of open files in /proc/PID/fdinfo"
     ),
     when="files",
 )

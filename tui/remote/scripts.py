@@ -31,6 +31,7 @@ PARTS = (
     "facts",
     "facts_target",
     "facts_layers",
+    "overlay",
     "extents",
     "content",
     "mpi",

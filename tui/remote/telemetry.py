@@ -23,7 +23,7 @@ STAMP = re.compile(r"(\d{1,12})(?:\.(\d{1,9}))?")
 def scripts() -> dict[str, str]:
     """Return the files that telemetry needs in the agent's directory, by name."""
     awk = resources.files("tui.remote").joinpath("awk", "telemetry.awk").read_text(encoding="utf-8")
-    return {"telemetry.sh": functions("telemetry"), "telemetry.awk": awk}
+    return {"telemetry.sh": functions("overlay", "telemetry"), "telemetry.awk": awk}
 
 
 def telemetry_files(groups: Mapping[str, str]) -> dict[str, str]:

@@ -198,6 +198,7 @@ def no_space(facts: DirFacts, demand: int) -> Problem:
 
 T = TypeVar("T")
 TARGETS = 8  # of files in many directories
+READ_FILES = 16  # whose place is looked up on a host
 
 
 class Ask(Protocol):
@@ -245,9 +246,28 @@ async def facts_of(plan: Plan, host: str, ask: Ask, found: HostFindings) -> dict
     targets = [
         *(required_directories(tasks) or space_directories(tasks)[:TARGETS]),
         *found.devices,
+        *(f"read:{path}" for path in _only_read(tasks, found.files)[:READ_FILES]),
     ]
     commands = list(commands_of(requirements_of(plan, host)))
     return await ask(lambda agent: agent.facts(found.probe, targets, commands))
+
+
+def _only_read(tasks: Sequence[HostTask], found: Mapping[str, FileInfo | None]) -> list[str]:
+    """Return the complete files that no task writes: they may be in another layer or mount than
+    what is new in their directory.
+    """
+    written = {spec.path for task in tasks for spec in task.written}
+    wanted = {
+        spec.path: spec.size_bytes
+        for task in tasks
+        for spec in task.files
+        if spec.path not in written and not is_device(spec.path)
+    }
+    return [
+        path
+        for path, size in wanted.items()
+        if (file := found.get(path)) is not None and file.size >= size
+    ]
 
 
 def required_directories(tasks: Sequence[HostTask]) -> list[str]:

@@ -7,7 +7,8 @@
 BT_TAB='	'
 BT_ROOT=${BT_ROOT-}
 
-bt_facts() { # COUNT COMMAND... TARGET...: all facts, with checksums of the commands and the devices below the targets
+bt_facts() { # COUNT COMMAND... TARGET...: all facts, with checksums of the commands and the devices below the targets;
+  # a target `read:PATH` is a test file that is only read
   local index=0 count="$1" target=''
   shift
   BT_ROW=''
@@ -25,9 +26,12 @@ bt_facts() { # COUNT COMMAND... TARGET...: all facts, with checksums of the comm
   done
   bt_facts_nics
   bt_facts_fabrics
-  index=0 BT_SERVERS='' BT_SEEN='' BT_LAYERS=0 BT_LAST='' BT_LAST_NAME='' BT_UNDER='' BT_TAKEN=''
+  index=0 BT_SERVERS='' BT_SEEN='' BT_LAYERS=0 BT_LAST='' BT_LAST_NAME='' BT_UNDER='' BT_TAKEN='' BT_MOUNTS=''
   for target; do
-    bt_facts_target "$index" "$target"
+    case $target in
+      read:*) bt_facts_file "$index" "${target#read:}" ;;
+      *) bt_facts_target "$index" "$target" ;;
+    esac
     index=$((index + 1))
   done
   bt_facts_routes

@@ -88,13 +88,15 @@ bt_facts_fabrics() { # RDMA links and Fibre Channel ports
 
 bt_facts_target() { # INDEX PATH [FILE]: its mount and the devices below, then those below the files that these devices are
   local path="$2" under=''
-  if [ ! -d "$BT_ROOT$path" ]; then
+  if [ -n "${3:-}" ] && [ -f "$BT_ROOT$path" ]; then bt_real_file "$path"; path=$BT_GOT
+  elif [ ! -d "$BT_ROOT$path" ]; then
     case ${3:-}:$path in :/dev/*) bt_named_device "$path"; return ;; esac # but not a file in /dev/shm
     while [ -n "$path" ] && [ ! -d "$BT_ROOT$path" ]; do path=${path%/*}; done
   fi
   bt_real "$BT_ROOT${path:-/}" && path=${BT_GOT#"$BT_ROOT"}
   bt_mount_of "${path:-/}"
   if [ -z "$BT_MOUNT_AT" ]; then bt_why "mounts" "not-found" "$2"; return; fi
+  BT_MOUNTS="$BT_MOUNTS $BT_MOUNT_DEV:$BT_MOUNT_AT"
   BT_ROW=
   bt_col path "$2"
   bt_col at "$BT_MOUNT_AT"
@@ -102,16 +104,15 @@ bt_facts_target() { # INDEX PATH [FILE]: its mount and the devices below, then t
   bt_col source "$BT_MOUNT_SOURCE"
   bt_server
   bt_col server "$BT_SERVER"
+  under=$BT_MOUNT_OPTIONS
   [ "${#BT_MOUNT_OPTIONS}" -le 600 ] || BT_MOUNT_OPTIONS=$(printf '%.600s' "$BT_MOUNT_OPTIONS")
   bt_col options "$BT_MOUNT_OPTIONS"
   bt_row mounts
   bt_mounted_devices
-  case $BT_MOUNT_TYPE:,$BT_MOUNT_OPTIONS in
-    overlay:*,upperdir=*)
-      under=${BT_MOUNT_OPTIONS#*upperdir=} under=${under%%,*}
-      [ ! -d "$BT_ROOT$under" ] || BT_UNDER=$BT_UNDER$under$BT_NL
-      ;;
-  esac
+  if [ "$BT_MOUNT_TYPE" = overlay ]; then # a new file is in the highest layer
+    under=$(bt_in_layers "$BT_MOUNT_ROOT" "$BT_MOUNT_AT" "$under" "${path:-/}" | sed 1q)
+    [ -z "$under" ] || BT_UNDER=$BT_UNDER$under$BT_NL
+  fi
   while [ -n "$BT_UNDER" ]; do
     under=${BT_UNDER%%"$BT_NL"*} BT_UNDER=${BT_UNDER#*"$BT_NL"}
     case $BT_NL$BT_TAKEN in *"$BT_NL$under$BT_NL"*) continue ;; esac
@@ -120,19 +121,39 @@ bt_facts_target() { # INDEX PATH [FILE]: its mount and the devices below, then t
   done
 }
 
-bt_mount_of() { # PATH: sets BT_MOUNT_AT, _DEV, _TYPE, _SOURCE, _OPTIONS from the last and longest mount above it
-  local path="$1" at='' best=0 dev='' rest='' lines=''
+bt_facts_file() { # INDEX PATH: of a file that is only read, the mount and layer that hold it, if no target is there
+  local path='' layer=''
+  [ -f "$BT_ROOT$2" ] || return 0
+  bt_real_file "$2"
+  path=$BT_GOT
+  bt_mount_of "$path"
+  case "$BT_MOUNTS " in *" $BT_MOUNT_DEV:$BT_MOUNT_AT "*) ;; *) bt_facts_target "$1" "$path" file; return ;; esac
+  [ "$BT_MOUNT_TYPE" = overlay ] || return 0
+  layer=$(bt_in_layers "$BT_MOUNT_ROOT" "$BT_MOUNT_AT" "$BT_MOUNT_OPTIONS" "$path")
+  [ -z "$layer" ] || bt_facts_file "$1" "$layer"
+}
+
+bt_real_file() { # FILE: sets BT_GOT to where it really is
+  BT_GOT=$1
+  if [ -L "$BT_ROOT$1" ]; then BT_GOT=$(readlink -f -- "$BT_ROOT$1"); BT_GOT=${BT_GOT#"$BT_ROOT"}
+  elif bt_real "$BT_ROOT${1%/*}/"; then BT_GOT=${BT_GOT#"$BT_ROOT"} BT_GOT=${BT_GOT%/}/${1##*/}
+  else BT_GOT=$1
+  fi
+}
+
+bt_mount_of() { # PATH: sets BT_MOUNT_AT, _DEV, _ROOT, _TYPE, _SOURCE, _OPTIONS from the last and longest mount above it
+  local path="$1" at='' best=0 dev='' from='' rest='' lines=''
   case $path in *' '*) path=$(bt_say "$path" | sed 's/ /\\040/g') ;; esac
   BT_MOUNT_AT='' path=${path%/} at=${path%/}
   set -- -e ' / rw' -e ' / ro' # the options behind it tell the mount point from the root of the mount
   while [ -n "$at" ]; do set -- "$@" -e " $at rw" -e " $at ro"; at=${at%/*}; done
   lines=$(grep -F "$@" "$BT_ROOT/proc/self/mountinfo" 2>/dev/null)
-  while read -r _ _ dev _ at rest; do
+  while read -r _ _ dev from at rest; do
     [ -n "$dev" ] || continue
     at=${at%/}
     case $path/ in "$at"/*) ;; *) continue ;; esac
     [ "${#at}" -ge "$best" ] || continue
-    best=${#at} BT_MOUNT_AT=${at:-/} BT_MOUNT_DEV=$dev
+    best=${#at} BT_MOUNT_AT=${at:-/} BT_MOUNT_DEV=$dev BT_MOUNT_ROOT=$from
     BT_MOUNT_OPTIONS=${rest%% *} rest=${rest##* - }
     BT_MOUNT_TYPE=${rest%% *} rest=${rest#* }
     BT_MOUNT_SOURCE=${rest%% *} BT_MOUNT_OPTIONS=$BT_MOUNT_OPTIONS,${rest#* }

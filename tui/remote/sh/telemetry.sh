@@ -81,7 +81,7 @@ bt_disks() { # sets BT_DEVICES: block devices with their own hardware
 bt_kernel_name() { bt_say "$1" | tr '!' '/'; } # as /proc/diskstats has it
 
 bt_below_target() { # PATH: adds its devices to BT_DEVICES, or finds its mount
-  local path='' mount='' number='' type='' source=''
+  local path='' mount='' number='' type='' source='' options=''
   path=$(readlink -f -- "$1" 2>/dev/null) || path=$1
   if [ -b "$path" ]; then
     bt_chain "$(bt_device_number "$path")" top 0
@@ -91,12 +91,33 @@ bt_below_target() { # PATH: adds its devices to BT_DEVICES, or finds its mount
   number=${mount%% *} mount=${mount#* }
   type=${mount%% *} mount=${mount#* }
   source=${mount%% *} mount=${mount#* }
+  options=${mount#* } mount=${mount%% *}
   case $number:$type:$source in
+    *:overlay:*) bt_below_layers "$mount" "$options" "$path" ;;
     *:nfs*) BT_NFS=$mount ;;
     0:*:/dev/*) bt_chain "$(bt_device_number "$source")" top 0 ;;
     0:* | :*) bt_unknown dev "no block device below ${path}: ${type:-not mounted}" ;;
     *) bt_chain "$number" top 0 ;;
   esac
+}
+
+bt_below_layers() { # MOUNT-POINT `ROOT OPTIONS` PATH: devices of each layer of an overlay that may hold the files there; none of
+  # memory; without those of a file system that no device tells of, bytes would seem to be missing
+  local layers='' layer='' kept=''
+  layers=$(bt_in_layers "${2%% *}" "$1" "${2#* }" "$3" | sed 17q)
+  while IFS= read -r layer; do
+    kept=$kept.
+    case $(bt_mount "$layer") in
+      '0:'*' tmpfs '* | '0:'*' ramfs '* | '0:'*' '*' /dev/'* | [1-9]*) ;;
+      *) kept=.................. ;;
+    esac
+  done <<BT_EOF
+$layers
+BT_EOF
+  if [ -z "$layers" ] || [ ${#kept} -gt 16 ]; then bt_unknown dev "no block device below ${3}: overlay"; return; fi
+  while IFS= read -r layer; do bt_below_target "$layer"; done <<BT_EOF
+$layers
+BT_EOF
 }
 
 bt_device_number() { # DEVICE: prints major:minor
@@ -105,7 +126,7 @@ bt_device_number() { # DEVICE: prints major:minor
   bt_say "$((0x${numbers% *})):$((0x${numbers#* }))"
 }
 
-bt_mount() { # PATH: prints number, type, source and mount point (as the kernel writes it) of its mount
+bt_mount() { # PATH: prints number, type, source, mount point, root and options (as the kernel writes them) of its mount
   # shellcheck disable=SC2016  # awk's dollars
   BT_PATH=$1 ${BENCHTUI_AWK:-awk} '
     BEGIN {
@@ -118,7 +139,7 @@ bt_mount() { # PATH: prints number, type, source and mount point (as the kernel 
       if (index(path, point "/") != 1 || length(point) < longest) next
       longest = length(point)
       for (i = 7; $i != "-"; i++);
-      found = $3 " " $(i + 1) " " $(i + 2) " " $5
+      found = $3 " " $(i + 1) " " $(i + 2) " " $5 " " $4 " " $(i + 3)
     }
     END { print found }' "$BT_ROOT/proc/self/mountinfo" 2>/dev/null
 }
