@@ -67,8 +67,8 @@ NOISE_CPU, NOISE_DISK, NOISE_NIC = default("background-load.cpu"), 20.0, 0.05
         f" most {QUEUED:.0f} % of their CPU time waiting for a CPU, whatever is busy",
     ),
     advice=(
-        "The storage may be faster than this client. Use more clients or more jobs, spread"
-        " interrupts, or use a cheaper engine (io_uring)."
+        "The storage may be faster than this client. Stop other programs on it, use more clients,"
+        " spread interrupts, or use a cheaper engine (io_uring)."
     ),
     source=(
         "/proc/stat, /proc/PID/task/*/stat, cpu.stat of the control group; usr_cpu and"
