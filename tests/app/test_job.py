@@ -247,6 +247,20 @@ async def test_a_directory_is_no_engine(home: Path) -> None:
             await user.sees(lambda: "ioengine" not in screen.form.errors)
 
 
+async def test_defaults_again_bring_back_what_was_typed(home: Path) -> None:
+    async with opened(local(home)) as user:
+        screen = await form(user)
+        await change(user, "bs", "64k")
+        await change(user, "numjobs", "")
+        emptied = next(field for field in screen.form.fields if field.spec.name == "numjobs")
+        assert not emptied.has_class("-changed"), "empty is the default"
+        await user.press("escape", "d")
+        await user.is_told("brings your values back")
+        assert not screen.form.values["bs"], "the default"
+        await user.press("d")
+        await user.sees(lambda: screen.form.values["bs"] == "64k")
+
+
 async def test_quitting_asks_about_what_was_typed_unless_it_is_saved(home: Path) -> None:
     async with opened(local(home)) as user:
         screen = await form(user)

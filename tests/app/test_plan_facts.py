@@ -21,6 +21,7 @@ from tui.metrics.repeat import repetitions_needed
 from tui.model.plan import Attestation, Plan
 from tui.text.line import plain_lines
 from tui.view.plan import plan_facts, title_text, warnings
+from tui.view.plan_layout import LayoutAhead, is_large, layout_bytes, space_text
 
 SWEEP: dict[str, Any] = {"sweep": {"numjobs": ["1", "2"]}}
 SEARCH: dict[str, Any] = {"search": SearchChoice("capacity", limits=("p99 < 5ms",))}
@@ -97,6 +98,14 @@ def test_words_that_hold_the_name_of_a_number_are_no_figures(title: str) -> None
     assert title_text(title, {"runtime": "60s"}, None) == title
 
 
+def test_words_of_a_title_that_set_a_parameter_have_its_value_now() -> None:
+    title = "rw=randread bs=4k numjobs=1"
+    changed = {"numjobs": "8", "runtime": "5s"}
+    assert title_text(title, changed, None) == "rw=randread bs=4k numjobs=8"
+    assert title_text(title, {}, None, {"bs": "4k,64k"}) == "rw=randread bs=4k,64k numjobs=1"
+    assert title_text(f"fast 4k {title}", changed, None).startswith("modified: fast 4k rw=")
+
+
 def test_another_directory_leaves_the_title_true() -> None:
     made = plan("demo/quick", overrides={"directory": "/mnt/other"})
     assert next(plan_facts(made)).text == made.profile.title
@@ -129,3 +138,11 @@ def test_the_stated_number_of_runs_decides_and_one_less_does_not(points: int) ->
         )  # fmt: skip
         found = compare(a, b)
         assert {each.word for each in found.changes if each.headline} == {word}, (points, times)
+
+
+def test_test_files_that_do_not_fit_are_told_and_marked() -> None:
+    made = plan("demo/quick", overrides={"size": "1G"})
+    size = sum(layout_bytes(made).values())
+    roomy, tight = LayoutAhead(None, "2 GiB free", size), LayoutAhead(None, "1 GiB free", size - 1)
+    assert not space_text(made, roomy) and not space_text(made, LayoutAhead())
+    assert "1 GiB free" in space_text(made, tight) and is_large(made, tight)

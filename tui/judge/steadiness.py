@@ -21,6 +21,7 @@ from tui.judge.check import (
 )
 from tui.judge.proof import cluster_rates
 from tui.metrics import units
+from tui.metrics.repeat import LEAST_RANKED_REPETITIONS
 from tui.metrics.steady import (
     APART,
     CHANGE_S,
@@ -227,8 +228,8 @@ SPREAD = default("repetitions.spread")
         " a metadata benchmark, iterations count as repetitions"
     ),
     advice=(
-        "Repeat the measurement (repeat on Review, run --repeat 4): a single figure does not"
-        " show repeatability."
+        f"Repeat the measurement (repeat on Review, run --repeat {ENOUGH}): a single figure does"
+        f" not show repeatability. Comparing runs takes {LEAST_RANKED_REPETITIONS} of each."
     ),
     source="coefficient of variation of the repetitions",
     when="ended",
@@ -298,7 +299,7 @@ def _headline(evidence: RunEvidence, key: str) -> Headline:
         " (otherwise a note); points that ended early do not count"
     ),
     advice=(
-        "Repeat the sweep (repeat on Review, run --repeat 3), or report all equally good"
+        f"Repeat the sweep (repeat on Review, run --repeat {ENOUGH}), or report all equally good"
         " points and choose the cheapest one."
     ),
     source="lowest and highest repetition of each point",

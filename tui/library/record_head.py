@@ -18,6 +18,7 @@ from tui.model.operands import Clause
 from tui.model.plain_data import MultiLine
 from tui.model.quantities import plain_duration, plain_size
 from tui.model.search import caveats_of
+from tui.text.names import swept_text
 
 SummaryState = Literal[
     "complete",
@@ -201,9 +202,6 @@ def setup_of(record: RecordHead) -> str:
     return blake2b(msgspec.json.encode(parts, order="sorted"), digest_size=SETUP_BYTES).hexdigest()
 
 
-LISTED_VALUES = 3  # of a swept parameter; of more values, only the first and the last
-
-
 def params_of(record: RecordHead) -> dict[str, str]:
     """Return the parameters of a run as people write them; swept ones with their values.
 
@@ -218,13 +216,8 @@ def params_of(record: RecordHead) -> dict[str, str]:
             values, text = swept.setdefault(name, []), _value_text(kinds.get(name), value)
             values += [text] if text not in values else []
     found = {name: _value_text(kinds.get(name), value) for name, value in profile.params.items()}
-    found |= {name: values_text(values) for name, values in swept.items()}
+    found |= {name: swept_text(values) for name, values in swept.items()}
     return {name: text for name, text in found.items() if kinds.get(name) != "secret"}
-
-
-def values_text(values: Sequence[str]) -> str:
-    """Return the values of a swept parameter: ``4k,64k``, ``4k–1M``."""
-    return ",".join(values) if len(values) <= LISTED_VALUES else f"{values[0]}–{values[-1]}"
 
 
 def _value_text(kind: str | None, value: Any) -> str:

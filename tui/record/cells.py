@@ -16,6 +16,7 @@ from tui.metrics import figures, units
 from tui.metrics.registry import BY_UNIT, METRICS, direction, meaning
 from tui.metrics.repeat import relative_ci
 from tui.model.plan import Headline
+from tui.text.names import swept_text
 
 if TYPE_CHECKING:
     from tui.model.record import CellRecord, Finding, RunRecord
@@ -300,6 +301,15 @@ def value_texts(key: str, point: Mapping[str, Scalar]) -> dict[str, str]:
     pattern = "".join(rf" {re.escape(name)}=(.*)" for name in point) + "$"
     found = re.search(pattern, key)
     return dict(zip(point, found.groups() if found else map(str, point.values()), strict=True))
+
+
+def swept_texts(points: Iterable[tuple[str, Mapping[str, Scalar]]]) -> dict[str, str]:
+    """Return the values of each swept parameter: ``4k,64k``. `points`: key and values of each."""
+    found: dict[str, dict[str, None]] = {}
+    for key, point in points:
+        for name, text in value_texts(key, point).items():
+            found.setdefault(name, {})[text] = None
+    return {name: swept_text(list(texts)) for name, texts in found.items()}
 
 
 def numbers_of(point: Mapping[str, Scalar]) -> dict[str, float]:

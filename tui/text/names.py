@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from tui.model.plain import some
 
 NAMED = 3  # more names than this are counted
+LISTED_VALUES = 3  # of a swept parameter; of more values, only the first and the last
 FEW = 6  # names or ranges
 _NUMBERED = re.compile(r"(.*?)([0-9]{1,9})")
 FIGURE = re.compile(r"(?<![\w.])\d+(?= (?:%|requests))")  # not the number of a core or device
@@ -19,6 +20,11 @@ def names_of(hosts: Sequence[str]) -> str:
     if more <= 1:
         return ", ".join(hosts)
     return f"{', '.join(hosts[:NAMED])} and {more} more"
+
+
+def swept_text(values: Sequence[str]) -> str:
+    """Return the values of a swept parameter: ``4k,64k``, ``4k–1M``."""
+    return ",".join(values) if len(values) <= LISTED_VALUES else f"{values[0]}–{values[-1]}"
 
 
 def loss_text(left: int, total: int, from_s: float, missing: Sequence[str]) -> str:

@@ -495,7 +495,7 @@ def change_by_percentile(
     shares = [theirs[label(each)] / max(ours[label(each)], 1) - 1 for each in known]
     most = max(abs(share) for share in shares)
     reach = next((each for each in CHANGE_REACHES if most <= each), most)
-    y = _change_axis(reach, plot_rows(size[1]))
+    y = _change_axis(reach, plot_rows(size[1]), shares)
     curves = [
         Curve([(xs, [0.0] * len(xs))], LABEL, first.name, dashed=True),
         Curve([(xs, shares)], second.role, second.name),
@@ -505,9 +505,18 @@ def change_by_percentile(
     return Plot(title, curves, _percentile_axis(xs[-1]), y).lines(*size, coloured=coloured)
 
 
-def _change_axis(reach: float, rows: int) -> Axis:
-    """Return an axis of changes with 0 in the middle, and ticks whole rows apart."""
+def _change_axis(reach: float, rows: int, shares: Sequence[float]) -> Axis:
+    """Return an axis of changes with 0 in the middle, and ticks whole rows apart.
+
+    In few rows, 0 is at an end if all `shares` are on one side of it.
+    """
     half = 2 if rows > 2 * 2 * LEAST_GAP else 1
+    if half == 1 and (max(shares) <= 0 or min(shares) >= 0):
+        low = -reach if max(shares) <= 0 else 0.0
+        step = reach / max(1, rows - 1)
+        marks = [low, low + reach]
+        labels = [f"{mark * 100:+.3g} %" if mark else "0" for mark in marks]
+        return Axis(low, low + step * dots_of(rows) / DOWN, AxisTicks(marks, labels))
     apart = max(1, (rows - 1) // (2 * half))
     step = reach / half
     marks = [step * at for at in range(-half, half + 1)]

@@ -122,9 +122,9 @@ def fitting_charts(
 ) -> list[Line]:
     """Return charts of the first direction in at most `height` lines: side by side, or one."""
     each = next(latencies_of(found), None)
-    if each is None or height < LEAST_HEIGHT:
+    if each is None or height < LOWEST:
         return []
-    if width >= LEAST_PAIR_WIDTH:
+    if width >= LEAST_PAIR_WIDTH and height >= LEAST_HEIGHT:
         made = [*brief_charts(each, half_of(width), height, coloured=coloured)]
         return side_by_side(made, width)
     return next(brief_charts(each, width, min(height, HEIGHT), coloured=coloured))
@@ -230,7 +230,7 @@ def figure_table(
         (
             [("B against A", LABEL)],
             {key: signed(share) for key, share in changes.items()},
-            BRIGHT if sure else LABEL,
+            BRIGHT if sure else TEXT,
         )
     )
     columns = [

@@ -13,7 +13,7 @@ from tui.text.table import Column
 
 WIDTH, LEAST_WIDTH = 31, 11  # odd: 0 is in the middle
 HALF = WIDTH // 2
-FEW = 3  # rows; of fewer, all fit the scale
+FEW, FAR = 3, 1.5  # rows, of fewer all fit the scale; times the next one that a longest may have
 SIGN_AND_UNIT = 3  # cells beside the digits of an edge
 # half a scale; longer intervals end in an arrow
 REACHES = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
@@ -24,13 +24,14 @@ def interval_bars(
 ) -> list[Column[Change]]:
     """Return a column of interval bars in at most `width` cells, each in its role.
 
-    The scale fits all intervals except the longest of three or more, which may exceed it. No column
-    without intervals or room.
+    The scale fits all intervals except the longest of three or more, if it is far longer than the
+    others. No column without intervals or room.
     """
     ends = sorted(max(map(abs, span)) for each in rows if (span := _span(each)))
     if not ends or width < LEAST_WIDTH:
         return []
-    longest = ends[-1 if len(ends) < FEW else -2]
+    fits_all = len(ends) < FEW or ends[-1] <= FAR * ends[-2]
+    longest = ends[-1 if fits_all else -2]
     half = min(width, WIDTH) // 2 if width % 2 else min(width - 1, WIDTH) // 2
     reach = next((each for each in REACHES if longest <= each), REACHES[-1])
     percent = f"{reach * 100:.0f}"

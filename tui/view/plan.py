@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -17,6 +19,7 @@ from tui.model.plain import some, states_figure
 from tui.model.plan import Plan, Step, is_device, written_devices
 from tui.model.search import SAID
 from tui.model.shared_files import sharing_note
+from tui.record.cells import swept_texts
 from tui.text.names import ranges_of
 from tui.text.objects import count_text
 from tui.view.plan_layout import (
@@ -33,16 +36,44 @@ from tui.view.plan_layout import (
 )
 from tui.workloads.terms import JOB_LINE
 
+if TYPE_CHECKING:
+    from tui.model.record import RunRecord
+
+NONE: Mapping[str, str] = MappingProxyType({})
 LONGEST_HOSTS = 48  # cells of host names in one line; more are only counted
 
 
-def title_text(title: str, changed: Mapping[str, str], target: str | None) -> str:
+def title_text(
+    title: str, changed: Mapping[str, str], target: str | None, swept: Mapping[str, str] = NONE
+) -> str:
     """Return the title of a profile, marked if changed parameters may contradict its figures.
 
-    Only titles with figures are marked; a changed `target` is ignored.
+    Words such as ``bs=4k`` get the changed or `swept` values. Only titles with other figures are
+    marked; a changed `target` is ignored.
     """
-    other = [name for name, value in changed.items() if value != target]
-    return f"modified: {title}" if other and states_figure(title) else title
+    parts = [word.partition("=") for word in title.split(" ")]
+    now = {**changed, **swept}
+    said = [
+        f"{name}={now[name]}" if is_set and name in now else f"{name}{is_set}{value}"
+        for name, is_set, value in parts
+    ]
+    rest = " ".join(name for name, is_set, _ in parts if not is_set)
+    names = {name for name, is_set, _ in parts if is_set}
+    other = [name for name, value in changed.items() if value != target and name not in names]
+    return f"{'modified: ' if other and states_figure(rest) else ''}{' '.join(said)}"
+
+
+def planned_title(plan: Plan) -> str:
+    """Return the title of a plan's profile, with the changed and swept values."""
+    swept = swept_texts((step.cell, step.point) for step in plan.steps)
+    return title_text(plan.profile.title, plan.profile.changed, plan.target, swept)
+
+
+def recorded_title(record: RunRecord) -> str:
+    """Return the title of a run's profile, with the changed and swept values."""
+    cells = record.matrix.cells if record.matrix is not None else []
+    swept = swept_texts((cell.key, cell.point) for cell in cells)
+    return title_text(record.profile.title, record.profile.changed, record.target, swept)
 
 
 def changed_text(changed: Mapping[str, str]) -> str:
@@ -299,7 +330,7 @@ class PlanFact(Struct, frozen=True):
 def plan_facts(plan: Plan, ahead: LayoutAhead = NOTHING_KNOWN) -> Iterator[PlanFact]:
     """Yield the facts of a plan: target, hosts, duration, bytes."""
     profile = plan.profile
-    title = title_text(profile.title, profile.changed, plan.target)
+    title = planned_title(plan)
     if profile.text.startswith(JOB_LINE):
         yield PlanFact("job", title)
     else:
@@ -360,8 +391,7 @@ def plan_facts(plan: Plan, ahead: LayoutAhead = NOTHING_KNOWN) -> Iterator[PlanF
 
 def plan_line(plan: Plan) -> str:
     """Return load, hosts, time and bytes of a plan in one line."""
-    profile = plan.profile
-    title = title_text(profile.title, profile.changed, plan.target)
+    title = planned_title(plan)
     names = ranges_of([host.name for host in plan.hosts])
     count = units.plural(len(plan.hosts), "host")
     hosts = names if len(plan.hosts) == 1 else f"{count} ({names})"

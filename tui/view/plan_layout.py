@@ -26,6 +26,7 @@ class LayoutAhead(Struct, frozen=True):
 
     missing_bytes: int | None = None
     free: str = ""  # free space at the target
+    free_bytes: int | None = None  # of all hosts together
     bytes_per_s: float | None = None
     when: str = ""
     searched: bool = False
@@ -85,10 +86,20 @@ def bytes_ahead(plan: Plan, ahead: LayoutAhead) -> int:
 
 
 def is_large(plan: Plan, ahead: LayoutAhead) -> bool:
-    """Return whether the layout is LARGE_BYTES or more, or takes longer than the load and 60 s."""
+    """Return whether the layout is LARGE_BYTES or more, takes longer than the load and 60 s, or
+    may not fit.
+    """
     seconds, load_s = writing_s(plan, ahead), plan.expected_s
     longer = seconds is not None and load_s is not None and seconds > max(load_s, 60.0)
-    return longer or bytes_ahead(plan, ahead) >= LARGE_BYTES
+    return longer or bytes_ahead(plan, ahead) >= LARGE_BYTES or bool(space_text(plan, ahead))
+
+
+def space_text(plan: Plan, ahead: LayoutAhead) -> str:
+    """Return that the test files may need more space than is free; empty if they fit."""
+    size = bytes_ahead(plan, ahead)
+    if ahead.free_bytes is None or size <= ahead.free_bytes:
+        return ""
+    return f"test files need up to {units.size(size)}, but only {ahead.free}"
 
 
 def writing_text(plan: Plan, ahead: LayoutAhead) -> str:

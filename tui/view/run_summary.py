@@ -28,7 +28,7 @@ from tui.text.objects import left_texts
 from tui.text.run_texts import run_text
 from tui.view.host_links import speeds_of
 from tui.view.host_load import load_lines
-from tui.view.plan import changed_text, title_text
+from tui.view.plan import changed_text, recorded_title
 from tui.view.step_notes import (
     NOT_MERGEABLE,
     VERDICTS,
@@ -86,7 +86,7 @@ def _top(record: RunRecord, *, running: bool) -> list[str]:
     """Return the first lines: run ID, headline, verdict, bottleneck."""
     profile = record.profile
     version = "" if profile.version is None else f" v{profile.version}"
-    title = title_text(profile.title, profile.changed, record.target)
+    title = recorded_title(record)
     lines = [record.run_id, *_wrapped(f"{profile.tag}{version}", title), *_headline(record)]
     if record.verdict is not None:
         lines += _wrapped("verdict", checks_text(record))

@@ -140,7 +140,7 @@ class HelpScreen(Dialog[Action | None]):
         """Yield a search field and the list of keys."""
         with Vertical(id="help") as pane:
             pane.border_title = f"Keys on {TITLES.get(self.about, 'this screen')}"
-            pane.border_subtitle = "type to search all screens, Esc closes"
+            pane.border_subtitle = "type to search all screens, Up and Down scroll, Esc closes"
             yield TextInput(placeholder="search", id="help-search")
             yield TextPane(id="help-list", can_focus=False)
 

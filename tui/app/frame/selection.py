@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from tui.engine.plan.search import SearchChoice
     from tui.engine.preflight.host_check import HostCheck
     from tui.model.address import HostAddress
+
+
+INPUT = (  # fields that Review fills, except the note
+    "overrides", "swept", "roles", "repeat", "sweep", "cleanup", "precondition", "search",
+)  # fmt: skip
 
 
 class Selection(Struct):
@@ -90,6 +95,15 @@ class Selection(Struct):
             self.attest = {}
             self.caveats = []
             self.changes += 1
+
+    def typed_input(self) -> dict[str, Any]:
+        """Return what was typed on Review, for `put_input`."""
+        return {name: getattr(self, name) for name in INPUT}
+
+    def put_input(self, values: Mapping[str, Any]) -> None:
+        """Put back what `typed_input` returned."""
+        for name, value in values.items():
+            setattr(self, name, value)
 
     def reset_input(self) -> None:
         """Reset parameters, roles and options to the profile's values; attested answers stay."""

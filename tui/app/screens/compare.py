@@ -19,6 +19,7 @@ from tui.app.services.exporting import copy_of_comparison, report_runs
 from tui.app.widgets.lines import TextPane
 from tui.model.problem import BenchtuiError
 from tui.text.line import BAD, LABEL, Line, wrap
+from tui.text.plot import LOWEST
 
 if TYPE_CHECKING:
     from tui.analysis.compare import Comparison
@@ -159,7 +160,7 @@ class CompareScreen(StepScreen):
         """
         if self.shown is None or len(self.shown.found) != 1 or self.searched:
             return []
-        if width < LEAST_CHART_WIDTH or room <= LEAST_CHART_HEIGHT:
+        if width < LEAST_CHART_WIDTH or room < LOWEST:
             return []
         if CHARTS not in sys.modules:
             self.draw()  # called again when they are loaded
@@ -167,10 +168,9 @@ class CompareScreen(StepScreen):
         from tui.view.comparison_charts import fitting_charts
 
         ((found, _),) = self.shown.found
-        return [
-            Line(),
-            *fitting_charts(found, width, room - 1, coloured=self.shell.draws_colors),
-        ]
+        gap = [Line()] if room > LOWEST else []
+        room -= len(gap)
+        return [*gap, *fitting_charts(found, width, room, coloured=self.shell.draws_colors)]
 
     def drawings(self, found: Comparison, width: int, height: int) -> list[Line]:
         """Return the charts of two searches."""

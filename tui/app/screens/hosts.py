@@ -87,6 +87,12 @@ class HostsScreen(FilteredScreen):
         with suppress(TimeoutError):
             await asyncio.wait_for(self.hosts_shown.wait(), FIRST_FRAME_WAITS_S)
 
+    async def on_screen_resume(self, event: events.ScreenResume) -> None:
+        """Show the ticks, which another screen may have changed."""
+        await super().on_screen_resume(event)
+        if self.host_list.was_read:
+            self.show_rows()
+
     # -- loading
 
     @work(thread=True, group="load-hosts", exclusive=True)

@@ -9,13 +9,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 from textual import events
 from textual.content import Content
 
 from tui.app.dialogs.confirm import LEAVE, Confirm
 from tui.app.frame.step_screen import Leave
 from tui.app.screens import review_form, review_plan
-from tui.app.screens.plan_screen import PlanScreen, ask_for_name
+from tui.app.screens.plan_screen import DEFAULTS, PlanScreen, ask_for_name
 from tui.app.widgets.form import FieldSpec, TextInput
 from tui.app.widgets.lines import entitle, show_text
 from tui.model.hostspec import LOCAL
@@ -71,6 +72,8 @@ class JobScreen(PlanScreen):
         self.terms: dict[str, str] = {}  # as typed
         self.repeat = ONCE  # as typed
         self.of_tools: dict[str, dict[str, str]] = {}  # changed terms as typed, by load generator
+        # what a reset to the defaults replaced
+        self.typed_before: tuple[dict[str, str], str, dict[str, dict[str, str]]] | None = None
         self.defaults: dict[str, str] = {}
         self.started: Typed | None = None  # what the newest run was started with
         self.saved: SavedJob | None = None  # as long as the fields are as they were saved
@@ -116,7 +119,7 @@ class JobScreen(PlanScreen):
             if answer == "save":
                 self.action_save(then)
             elif answer == "discard":
-                await self.action_defaults()
+                await self.reset()
                 self.call_later(then)
 
         body = "What you typed is neither saved nor started."
@@ -182,10 +185,12 @@ class JobScreen(PlanScreen):
                 f"{term.help} ({self.workload.name} {term.name})",
                 term.label,
                 empty=EMPTY.get(term.name, ""),
+                empty_is_default=bool(defaults[term.name]),
             )
             for term in terms
         ]
-        repeat, name = review_form.repeat_spec(self.repeat, ONCE), self.workload.name
+        repeat = replace(review_form.repeat_spec(self.repeat, ONCE), empty_is_default=True)
+        name = self.workload.name
         tool = FieldSpec(
             TOOL, name, name, "load generator", "tool", choices=tuple(with_terms()), is_change=False
         )
@@ -203,7 +208,7 @@ class JobScreen(PlanScreen):
         from tui.workloads.terms import split_values
 
         if name == review_form.REPEAT:
-            return review_form.check_repeat(text)
+            return review_form.check_repeat(text) if text else None
         if name == TOOL:
             return None if text in with_terms() else f"one of {', '.join(with_terms())}"
         values = split_values(text)
@@ -223,7 +228,7 @@ class JobScreen(PlanScreen):
         what was typed there before and the values of fields that both have.
         """
         values = self.form.values
-        self.repeat, name = values.pop(review_form.REPEAT), values.pop(TOOL, "")
+        self.repeat, name = values.pop(review_form.REPEAT) or ONCE, values.pop(TOOL, "")
         self.terms = values
         workload = with_terms().get(name, self.workload)
         if workload is not self.workload:
@@ -316,7 +321,7 @@ class JobScreen(PlanScreen):
         place = {} if self.given.keys() & TARGETS else ANYWHERE
         job = self.workload.from_terms().job_of_terms({**place, **self.given})
         holds = {name: param.values[0] for name, param in job.params.items()} | dict(job.fixed)
-        holds |= dict.fromkeys(place, "")
+        holds |= {**dict.fromkeys(place, ""), review_form.REPEAT: ONCE}
         for field in self.form.fields:
             held = holds.get(field.spec.name, "")
             box = field.query_one(TextInput)
@@ -325,6 +330,18 @@ class JobScreen(PlanScreen):
             field.set_class(bool(place) and field.spec.name == "directory", "-required")
 
     async def action_defaults(self) -> None:
+        """Reset every field to its default; if all have it, bring back what was typed before."""
+        typed = any(text != self.defaults[name] for name, text in self.terms.items())
+        if not typed and self.repeat == ONCE and self.typed_before is not None:
+            self.terms, self.repeat, self.of_tools = self.typed_before
+            await self.fill_form()
+            self.replan()
+            return
+        self.typed_before = self.terms, self.repeat, self.of_tools
+        await self.reset()
+        self.notify(DEFAULTS)
+
+    async def reset(self) -> None:
         """Reset every field to its default."""
         self.terms, self.repeat, self.left = {}, ONCE, ""
         self.of_tools = {}

@@ -128,15 +128,16 @@ class LiveScreen(WatchingScreen):
         mends = remedies.of_state(self.feed.state) is not None
         useless = {"live.job": jobs, "live.stop": not over, "live.remedy": mends}
         useless["live.behind"] = not self.points.search.searches
-        folded = self.table.cursor_key == FOLD  # that line says what Enter does
-        useless["live.open"] = not folded
         bar.leave_out(*(key for key, useful in useless.items() if not useful))
+        at, shows_result = self.table.cursor_key, over and not self.feed.replay
+        leaves = at == FOLD or (at is not None and at == self.look.host and not shows_result)
+        opens = "all hosts" if leaves else "result" if shows_result else "host"
+        bar.relabel({"live.open": opens})
         shown = live_details.FooterState(self.feed.replay, over, gone, mends, jobs,
             self.found is not None,
                              self.size.width >= ROOMY, self.has_class("-log"), self.rooms.zoomed,
-                             self.look.cursor_s is not None)  # fmt: skip
-        keys = live_details.hint(shown)
-        bar.show_hint(*(each for each in keys if not folded or each[0] != "Enter"))
+                             self.look.cursor_s is not None, opens)  # fmt: skip
+        bar.show_hint(*live_details.hint(shown))
 
     # -- actions: the display
 

@@ -153,6 +153,7 @@ class FooterState(Struct, frozen=True):
     log: bool = False
     zoomed: str | None = None
     back: bool = False  # the cursor is at an earlier second
+    opens: str = "host"  # what Enter shows
 
 
 def hint(shown: FooterState) -> Keys:
@@ -178,7 +179,7 @@ def hint(shown: FooterState) -> Keys:
         return (
             *PLAY,
             SPEED,
-            ("Enter", "host"),
+            ("Enter", shown.opens),
             ("s", "sort"),
             _job_or(shown, "L", "log"),
             *before,
@@ -188,7 +189,7 @@ def hint(shown: FooterState) -> Keys:
         first = (("R", "recover"),) if shown.gone else (("T", "remedy"),) if shown.remedy else ()
         findings = (("f", "findings"),) if shown.found else ()
         own = (
-            ("Enter", "result"),
+            ("Enter", shown.opens),
             ("s", "sort"),
             *findings,
             ("L", "log"),

@@ -12,7 +12,7 @@ from textual.message import Message
 
 from tui.app.screens import review_plan
 from tui.app.screens.review_plan import INDENT
-from tui.app.services.preflight import free_text, run_preflight
+from tui.app.services.preflight import free_space, run_preflight
 from tui.app.terminal.theme import Symbols
 from tui.app.widgets.lines import TextPane, Unit, entitle
 from tui.metrics import units
@@ -176,7 +176,7 @@ class PlanPane(TextPane):
         missing = [each.missing_bytes for each in self.answers]
         known = [size for size in missing if size is not None]
         whole = sum(known) if missing and len(known) == len(missing) else None
-        ahead = LayoutAhead(whole, free_text(plan, facts))
+        ahead = LayoutAhead(whole, *free_space(plan, facts))
         key = rate_key(plan)
         return with_rate(ahead, self.rates[key]) if key in self.rates else ahead
 

@@ -34,7 +34,7 @@ from tui.model.plain import some
 from tui.model.problem import BenchtuiError
 from tui.remote.vault import Remembering
 from tui.text.save_texts import NAME_HELP, NOTHING_TO_SAVE, SAVE_AS
-from tui.view.plan_layout import layout_bytes
+from tui.view.plan_layout import layout_bytes, space_text
 
 if TYPE_CHECKING:
     from tui.app.frame.shell import AppShell
@@ -50,6 +50,7 @@ WAITS = "starting in a moment; any other key cancels"
 PLANNING, PLANNING_GROUP = "planning ...", "planning"
 SLOW_S = 0.15  # a plan that took longer is built beside the typing
 TYPING_S = 0.3  # pause in the typing before that
+DEFAULTS = "defaults; d brings your values back"
 EARLY = "plan just changed: press Enter again"
 
 
@@ -155,7 +156,7 @@ class LaunchLine(Static):
         key = ("Enter ", "bold $accent")
         if self.unready:
             return Content.assemble(
-                (f"{self.unready}; ", "$warn"), key, ("starts it anyway", "$warn")
+                (f"{self.unready}; ", "$warn"), key, ("tries it anyway", "$warn")
             )
         if self.early:
             key_again = ("press ", "$warn"), key, ("again: ", "$warn")
@@ -274,6 +275,7 @@ class PlanScreen(StepScreen):
             [
                 *([refused] if refused else []),
                 *selection.caveats,
+                *filter(None, [space_text(plan, self.plan_pane.ahead_of(plan))]),
                 *review_plan.warnings(plan),
                 *missing_tools(plan, selection.checks),
                 *self.at_logout.lines,

@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from textual import on, work
+from textual import events, on, work
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
@@ -180,9 +180,7 @@ class ProfilesScreen(FilteredScreen):
         self.detail.border_title = (
             entry.tag if entry else profile_text.family_of(family[0].tag) if family else ""
         )
-        self.detail.border_subtitle = (
-            ("v description" if self.shows_job else "v job file") if entry else ""
-        )
+        self.show_view_key()
         if entry is not None:
             self.detail.show(self.profile_builder(entry))
         elif family:
@@ -196,6 +194,16 @@ class ProfilesScreen(FilteredScreen):
                 else READING
             )
             self.detail.show(lambda _: [Line.of((hint, LABEL))])
+
+    @on(events.DescendantFocus)
+    @on(events.DescendantBlur)
+    def show_view_key(self) -> None:
+        """Show the key that switches between description and job file, unless letters are typed
+        into the filter.
+        """
+        works = self.current is not None and not self.filter.has_focus
+        key = "v description" if self.shows_job else "v job file"
+        entitle(self.detail, subtitle=key if works else "")
 
     def profile_builder(self, entry: CatalogueEntry) -> Builder:
         """Return the builder of the description or the job file of a profile."""
@@ -268,6 +276,8 @@ class ProfilesScreen(FilteredScreen):
         """
         entry = self.current
         if entry is None:
+            if self.picklist.cursor_key:
+                self.notify("this is a group: choose one of its profiles", severity="warning")
             return
         if entry.preset:
             self.action_new()

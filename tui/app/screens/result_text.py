@@ -62,7 +62,7 @@ from tui.text.line import (
 )
 from tui.view.findings import early_text
 from tui.view.objections import objection_lines, standing_runs
-from tui.view.plan import title_text
+from tui.view.plan import recorded_title
 from tui.view.search import capacity_lines
 from tui.view.step_notes import (
     VERDICTS,
@@ -163,7 +163,7 @@ def title_line(page: Page, width: int) -> Line:
         return Line.of(*spread(left, right, width))
     when = (record.created_utc or "start unknown").replace("T", " ")[:19]
     room = width - Line(tuple(left)).width - len(when) - 7
-    title = title_text(record.profile.title, record.profile.changed, record.target)
+    title = recorded_title(record)
     title = f"  {title}" if title else ""
     return Line.of(
         *spread(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual import events
 from textual.containers import Center
@@ -14,7 +14,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tui.app.screens import review_form
-from tui.app.screens.plan_screen import PlanScreen, Way, ask_for_name
+from tui.app.screens.plan_screen import DEFAULTS, PlanScreen, Way, ask_for_name
 from tui.app.screens.review_form import SEARCH
 from tui.app.services.resuming import known_hosts
 from tui.app.terminal import actions
@@ -83,6 +83,8 @@ class ReviewScreen(PlanScreen):
     def __init__(self) -> None:
         super().__init__()
         self._made_for: object = None  # what the form was filled for
+        # what a reset to the profile's values replaced, and of which profile
+        self.typed_before: tuple[str, dict[str, Any]] = "", {}
 
     def compose_body(self) -> Iterable[Widget]:
         """Yield form and plan, or what is missing for them."""
@@ -187,8 +189,17 @@ class ReviewScreen(PlanScreen):
                 self.form.focus_on(SEARCH, typing=True)
 
     async def action_defaults(self) -> None:
-        """Reset all fields to the profile's values."""
-        self.shell.selection.reset_input()
+        """Reset all fields to the profile's values; if all have them, bring back what was typed
+        before.
+        """
+        selection = self.shell.selection
+        now, of = selection.typed_input(), selection.profile or ""
+        selection.reset_input()
+        if now != selection.typed_input():
+            self.typed_before = of, now
+            self.notify(DEFAULTS)
+        elif self.typed_before[0] == of:
+            selection.put_input(self.typed_before[1])
         await self.fill_form()
         self.form.go_to_top()
         self.replan()

@@ -108,20 +108,21 @@ async def preview_plan(plan: Plan, paths: Paths, asker: Asker | None) -> tuple[P
         return await preview(fit, connections, MadeFiles(paths.data / MADE_FILES)), fit
 
 
-def free_text(plan: Plan, facts: Mapping[str, Mapping[str, Fact]]) -> str:
-    """Return the free space at the plan's target: ``7 TiB free``, ``1 to 2 TiB free per host``.
+def free_space(plan: Plan, facts: Mapping[str, Mapping[str, Fact]]) -> tuple[str, int | None]:
+    """Return the free space at the plan's target: ``7 TiB free``, ``1 to 2 TiB free per host``, and
+    the bytes of all hosts together.
 
-    Empty unless it is known of every host.
+    Empty and None unless it is known of every host.
     """
     from tui.engine.preflight.rules import file_system_name
 
     names = [host.name for host in plan.hosts]
     if not plan.target or not all(_is_near(plan.target, facts.get(name, {})) for name in names):
-        return ""
-    free, places = [], set()
+        return "", None
+    free, places = list[int](), set()
     for name in names:
         known = facts[name]
-        free.append(number_of(known, "target_free_bytes") or 0)
+        free.append(int(number_of(known, "target_free_bytes") or 0))
         fstype, source, mount, boot = (
             str(known.get(fact, ""))
             for fact in ("target_fstype", "target_source", "target_mount", "boot_id")
@@ -129,8 +130,9 @@ def free_text(plan: Plan, facts: Mapping[str, Mapping[str, Fact]]) -> str:
         places.add(file_system_name(fstype, source, mount, boot or f"host {name}"))
     low, high = units.size(min(free)), units.size(max(free))
     if len(places) == 1:
-        return f"{low} free"
-    return f"{low} free per host" if low == high else f"{low} to {high} free per host"
+        return f"{low} free", min(free)
+    text = f"{low} free per host" if low == high else f"{low} to {high} free per host"
+    return text, min(free) * len(free)
 
 
 def _is_near(target: str, facts: Mapping[str, Fact]) -> bool:

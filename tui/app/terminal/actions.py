@@ -222,7 +222,7 @@ PROFILES = (
     Action("profiles.outside", ("E",), "editor", "Edit your profile in $EDITOR"),
     Action(
         "profiles.job",
-        ("n",),
+        ("J", "n"),
         "new job",
         "Describe a job in a form, without a profile; commas sweep",
         footer=6,
@@ -282,7 +282,13 @@ JOB = (
         "Switch between the plan and each step's job file",
         footer=5,
     ),
-    Action("job.defaults", ("d",), "defaults", "Reset every field to its default", footer=6),
+    Action(
+        "job.defaults",
+        ("d",),
+        "defaults",
+        "Reset every field to its default; again: bring back what was typed",
+        footer=6,
+    ),
 )
 
 EDITOR = (
@@ -338,7 +344,7 @@ REVIEW = (
         "review.defaults",
         ("d",),
         "defaults",
-        "Reset every field to the profile's value",
+        "Reset every field to the profile's value; again: bring back what was typed",
         footer=6,
     ),
     Action(

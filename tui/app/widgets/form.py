@@ -51,6 +51,7 @@ class FieldSpec(Struct, frozen=True):
     is_change: bool = True  # a value other than the default counts as a change
     empty: str = ""  # what an empty field means, shown in it
     before: str = "was"  # before the default, beside a changed value
+    empty_is_default: bool = False  # an empty field has the default: no change
 
 
 class Field(Vertical):
@@ -182,7 +183,8 @@ class Field(Vertical):
         """Show whether the text is invalid, and whether it differs from the default."""
         self.error, self.checked = error, self.value
         self.show_wrong(error)
-        self.set_class(self.checked != self.spec.default, "-changed")
+        is_default = self.spec.empty_is_default and not self.checked
+        self.set_class(self.checked != self.spec.default and not is_default, "-changed")
         self.show_was()
 
     def show_wrong(self, problem: str | None) -> None:

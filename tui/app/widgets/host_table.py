@@ -313,16 +313,15 @@ class HostTable(PickList["HostView"]):
             return Line.of(
                 *clip([("  no host matches: Esc clears the filter", LABEL)], width), fill=fill
             )
-        runs, key = folded_runs(self._folds, self.cells), [("   Enter", "accent"), (" all", LABEL)]
-        if width_of_runs([*runs, *key]) > width:
+        runs = folded_runs(self._folds, self.cells)
+        if width_of_runs(runs) > width:
             runs = [
                 (text.replace("   ", "  ").replace("of the median", "of median"), role)
                 for text, role in runs
             ]
-            key = [("  Enter", "accent"), (" all", LABEL)]
-        while width_of_runs([*runs, *key]) > width and (key or len(runs) > LEAST_RUNS):
-            key, runs = ([], runs) if key else (key, runs[:-1])
-        return Line.of(*clip([*runs, *key], width), fill=fill)
+        while width_of_runs(runs) > width and len(runs) > LEAST_RUNS:
+            runs = runs[:-1]
+        return Line.of(*clip(runs, width), fill=fill)
 
 
 def is_wanted(host: HostView, wanted: str) -> bool:
