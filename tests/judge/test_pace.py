@@ -123,6 +123,44 @@ def test_reports_that_are_late_with_the_agents_own_are_no_stop(tmp_path: Path) -
     assert len(of_pace(tmp_path, [*stopped(8, 0.7, 100), *rows])) == 1
 
 
+def telemetry_held(from_s: int, for_s: float) -> list[AnyEvent]:
+    """Telemetry of a host whose agent did not run for `for_s` from some second on."""
+    at = START + from_s
+    kept: list[AnyEvent] = []
+    for each in telemetry_at(1.0):
+        after_s = each.host_time_ms / 1000 - at if isinstance(each, TelemetrySample) else 0.0
+        if not isinstance(each, TelemetrySample) or not 0 < after_s <= 1 + for_s:
+            kept.append(each)
+        elif after_s == 1:
+            end_ms = round(1000 * (at + 1 + for_s))
+            t = at + 1 + for_s
+            kept.append(replace(each, t=t, host_time_ms=end_ms, interval_s=1 + for_s))
+    return kept
+
+
+@pytest.mark.parametrize("from_s", [0, 1, 8, 15, 17])
+@pytest.mark.parametrize("for_s", [1.4, 2.5])
+def test_a_client_that_did_not_run_is_named_wherever_the_gap_is(
+    tmp_path: Path, from_s: int, for_s: float
+) -> None:
+    (finding,) = of_pace(tmp_path, [*stopped(from_s, for_s, 90), *telemetry_held(from_s, for_s)])
+    assert (finding.id, finding.severity, finding.measured) == ("stall", "warning", for_s)
+
+
+@pytest.mark.parametrize(("from_s", "agent_from_s"), [(17, None), (17, 5), (8, 12)])
+def test_gaps_at_different_times_are_no_pause(
+    tmp_path: Path, from_s: int, agent_from_s: int | None
+) -> None:
+    rows = telemetry_at(1.0) if agent_from_s is None else telemetry_held(agent_from_s, 2.0)
+    found = of_pace(tmp_path, [*stopped(from_s, 2.0, 90), *rows])
+    assert not [each for each in found if "did not run" in message_of(each)]
+
+
+def test_a_load_that_went_on_while_both_reports_were_late_was_not_paused(tmp_path: Path) -> None:
+    found = of_pace(tmp_path, [*stopped(8, 2.0, 300), *telemetry_held(8, 2.0)])
+    assert not [each for each in found if each.severity == "warning"]
+
+
 def test_the_last_reports_may_wait_for_the_final_sync(tmp_path: Path) -> None:
     assert of_pace(tmp_path, stopped(17, 1.0, 50)) == []
 

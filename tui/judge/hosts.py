@@ -21,7 +21,7 @@ from tui.judge.check import (
     step_check,
     two_hosts,
 )
-from tui.judge.pace import LATE_S, late_reports, paces
+from tui.judge.pace import LATE_S, PAUSED_S, late_reports, paces
 from tui.metrics import units
 from tui.metrics.registry import direction
 from tui.model.criteria import default
@@ -250,13 +250,14 @@ def never_together(at: StepEvidence) -> Iterator[CheckResult]:
         " chance and I/Os in flight explain with Poisson arrivals and mixed block sizes; no"
         f" per-second report is more than {LATE_S:g} s late, after subtracting the load's p99 and"
         " the delay of the agent's own telemetry (only a note if the rate did not"
-        " fall)"
+        f" fall); no report and the telemetry of the same time are both more than {PAUSED_S:g} s"
+        " late with fewer I/Os in that time"
     ),
     advice=(
         "Check the logs of the storage and the host at that time (failover, frozen host, full"
         " journal)."
     ),
-    source="I/Os and bytes per second; lengths of the samples' intervals",
+    source="I/Os and bytes per second; lengths of the intervals of samples and telemetry",
 )
 def stall(at: StepEvidence) -> Iterator[CheckResult | None]:
     """A host did little I/O for seconds: it may have been frozen, limited or out of CPU, or its

@@ -26,6 +26,7 @@ CLOCK, LEAST_TICKS, LEAST_S = 0.05, 8, 0.5  # of the time; samples; drift over a
 LINEAR = 10.0  # drift against distances from the line: at most 6 for one step, such as a late poll
 LATE_S = 0.4  # beyond the second that a report is due after
 WAITS, ARRIVALS = 4.0, 10.0  # mean times of an I/O; mean times between random arrivals
+PAUSED_S = 1.0  # both late by so much; CPUs that are busy delay an agent by a quarter of it
 LAST = 2  # reports that may wait for the final sync
 
 
@@ -136,22 +137,57 @@ def _slope(ticks: Ticks) -> float | None:
 
 def late_reports(at: StepEvidence, usual: Mapping[str, float]) -> Iterator[CheckResult]:
     """Yield hosts whose load generator reported late because it, or one of its workers, was
-    stopped.
+    stopped, alone or with the agent.
 
     `usual`: I/Os per second of each host.
     """
+    paused = set()
+    for result in _paused(at):
+        paused.add(result.scope["hosts"])
+        yield result
     if any(job.paced and not (job.rate_iops or job.rate_bytes_per_s) for job in at.step.jobs):
         return  # workers may sleep between I/Os
     for host, pace in paces(at).items():
         rate = usual.get(host)
         ends = pace.load.count - LAST
         late = [each for each in pace.late if each.place < ends]
-        if not rate or 2 * len(late) > pace.load.count:
+        if not rate or host in paused or 2 * len(late) > pace.load.count:
             continue
         waits_s = _longest_usual_s(at, host, rate)
         held = [each for each in late if _lateness_s(pace, each) > LATE_S + waits_s]
         if held:
             yield _held(host, max(held, key=lambda each: each.interval_s), rate)
+
+
+def _paused(at: StepEvidence) -> Iterator[CheckResult]:
+    """Yield hosts on which neither the load nor the agent's telemetry ran for a while: tested
+    storage that does not answer would not stop telemetry.
+    """
+    for host, pace in paces(at).items():
+        held = [(seconds, late) for late in pace.late if (seconds := _both_late_s(pace, late))]
+        # an agent that is always late has too little CPU, not a gap
+        held = [each for each in held if each[0] > PAUSED_S]
+        if not held or 2 * len(pace.agent_late) > pace.agent.count:
+            continue
+        paused_s, late = max(held, key=lambda each: each[0])
+        ios = sum(part.ios for part in at.record.results.per_host.get(host, {}).values())
+        rest_s = (at.record.measured_s or 0.0) - late.interval_s
+        if rest_s > 0 and late.ios > (late.interval_s - paused_s / 2) * (ios - late.ios) / rest_s:
+            continue  # it went on: only its reports were late
+        operands: Operands = {"host": host, "paused_s": paused_s, "from_s": late.from_s}
+        operands["of_s"] = at.record.measured_s
+        yield CheckResult("warning", "paused", round(paused_s, 3), 0.0, {"hosts": host}, operands)
+
+
+def _both_late_s(pace: Pace, late: Late) -> float:
+    """Return for how many seconds neither a late sample nor a late line of telemetry was there."""
+    begin_ms = late.end_ms - 1000 * late.interval_s
+    shared = (
+        min(seconds - 1, late.interval_s - 1)
+        for end_ms, seconds in pace.agent_late
+        if min(end_ms, late.end_ms) - max(end_ms - 1000 * seconds, begin_ms) > 1000
+    )
+    return max(shared, default=0.0)
 
 
 def _held(host: str, late: Late, rate: float) -> CheckResult:

@@ -104,6 +104,11 @@ HOSTS: dict[str, dict[str, Text]] = {
         )
     },
     "stall": {
+        "paused": (
+            "{host}: the client did not run for at least {paused_s:.1f} s of {of_s:.0f} s, starting"
+            " at {from_s:.0f} s: no report from the load generator, no telemetry (a paused VM, a"
+            " frozen control group, no CPU, or a system disk that blocked both)"
+        ),
         "held": NO_REPORT % "it",
         "worker-held": NO_REPORT % "it, or a worker,",
         "stalled": _stalled("I/O stalled", "the host froze, or its storage did not answer"),
