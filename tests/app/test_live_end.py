@@ -398,7 +398,7 @@ async def test_above_the_map_of_a_run_that_is_over_are_the_percentiles_of_all_th
         whole = user.app.screen.feed.state.cluster["read"].so_far_percentiles  # type: ignore[attr-defined]
         assert panel.in_title == {50.0: whole["50"], 99.0: whole["99"], 99.9: whole["99.9"]}
         panel.has_table = False
-        heading = panel._heading(WIDE[0], (50.0, 99.0))
+        heading = panel._heading(WIDE[0], (50.0, 99.0), [])
         assert f"p99 {latency(whole['99'])}" in " ".join(text for text, _ in heading[1])
 
 

@@ -244,7 +244,7 @@ def test_a_heat_map_that_gets_narrow_keeps_the_time_of_its_cursor_and_p99_longes
     )
     seen: dict[str, str] = {}
     for room in range(120, 20, -1):
-        title, legend = panel._heading(room, CURVE_PERCENTILES)
+        title, legend = panel._heading(room, CURVE_PERCENTILES, [])
         names = (word for text, _ in legend for word in text.split() if word[0] in "ap")
         seen.setdefault(" ".join(names), title)
     assert [*seen] == ["at p50 p99 p99.9", "at p50 p99", "at p99", "at", ""]
@@ -261,7 +261,7 @@ def test_the_legend_has_a_mark_for_each_line_that_is_drawn() -> None:
     panel.cells.show([bins])
     panel.show([bins], "Latency", "read", TimeAxis(0, 1), told)
     drawn = panel.cells.lines(TimeAxis(0, 1), 1, 5)
-    marks = [text[0] for text, _ in panel._heading(120, drawn)[1]]
+    marks = [text[0] for text, _ in panel._heading(120, drawn, [])[1]]
     assert drawn == (50.0, 99.0) and marks == ["─", "━"], "p99.9 is in the row of p99"
 
 

@@ -218,7 +218,7 @@ async def test_the_result_is_a_table_of_operations(maker: RunMaker) -> None:
     async with stage(maker, step="result") as (app, _):
         shown = app.text_of("#result-page")
         lines = [" ".join(line.split()) for line in shown.splitlines()]
-        assert "operations/s max min mean std dev by iteration it. 1 it. 2" in lines
+        assert "operations/s max min mean std dev of rank 0 it. 1 it. 2" in lines
         assert "create 50,000 40,000 45,000 5,000 create 40,000 50,000" in lines
         assert (
             "mdtest 4.0.0: 272 ranks on 2 nodes, 18,382 files per rank" in shown

@@ -152,7 +152,7 @@ def test_the_table_fits_80_columns() -> None:
         "operations/s",
         "create",
         "stat",
-        "by",
+        "of",
         "create",
         "stat",
     ]
@@ -188,8 +188,8 @@ def test_an_iteration_is_never_a_column_beside_a_maximum_that_it_exceeds(name: s
     ]
     assert outside or name == "3.3.0", "rank 0 alone is another definition"
     figures, iterations = metadata_tables(record, 80)
-    assert "it. 1" not in figures[0] and iterations[0].startswith("by iteration ")
-    assert any(f"rate of rank 0 x {record.tasks} ranks" in text for text in metadata_notes(record))
+    assert "it. 1" not in figures[0] and iterations[0].startswith("of rank 0 ")
+    assert any(f"of rank 0: its rate x {record.tasks} ranks" in text for text in metadata_notes(record))
 
 
 def test_a_single_iteration_is_not_shown_again() -> None:

@@ -224,7 +224,8 @@ def metadata_tables(metadata: MetadataRecord, width: int = 80) -> list[list[str]
         _row(name, each, each.iterations[:shown], wide)
         for name, each in metadata.operations.items()
     ]
-    return [*tables, [f"{'by iteration':<{wide}}{head}", *rows]]
+    title = "of rank 0" if rank_0_text(metadata) else "by iteration"
+    return [*tables, [f"{title:<{wide}}{head}", *rows]]
 
 
 def rank_0_text(metadata: MetadataRecord) -> str:
@@ -235,7 +236,7 @@ def rank_0_text(metadata: MetadataRecord) -> str:
     if metadata.iterations_of != "rank 0" or made:
         return ""
     ranks = units.exact(metadata.tasks) if metadata.tasks else "all"
-    return f"rate of rank 0 x {ranks} ranks"
+    return f"its rate x {ranks} ranks"
 
 
 def _row(name: str, each: OperationRecord, values: Sequence[float | None], wide: int) -> str:
@@ -287,7 +288,11 @@ def metadata_notes(metadata: MetadataRecord, *, shift_told: bool = False) -> lis
         notes.append(meaning)
     repeated = any(len(each.iterations) > 1 for each in metadata.operations.values())
     if repeated and (whose := rank_0_text(metadata)):
-        notes.append(f"by iteration: {whose}, {RANK_0}")
+        above = any(
+            each.max is not None and max(each.iterations, default=0.0) > each.max
+            for each in metadata.operations.values()
+        )
+        notes.append(f"of rank 0: {whose}{f', {RANK_0}' if above else ''}")
     if metadata.shift_text and not shift_told:
         shift = worded_from({"by-generator": of_generator}, metadata.shift_text)
         notes.append(f"rank shift: {shift}")

@@ -442,7 +442,7 @@ def _painted(text: str, role: str) -> str:
 LEAST_S = 12  # minimum length at the start of a load
 STEPS = 6  # least number of equal steps in a length: at most a sixth of the axis is empty
 LEAST_GAP = 12  # minimum cells between two labels
-NARROW, LEAST_NARROW_GAP = 30, 8  # and in a chart of fewer columns
+NARROW, LEAST_NARROW_GAP = 36, 8  # and in a chart of fewer columns
 TICKS_S = (1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
 
 
@@ -500,7 +500,7 @@ class TimeAxis:
         line = [" "] * columns
         for second in range(0, self.span_s, step):
             text, at = clock(second), self.column_of(self.start_s + second, columns)
-            if at + len(text) <= columns and not any(
+            if at + len(text) < columns and not any(
                 at - 1 <= column <= at + len(text) for column in taken
             ):
                 line[at : at + len(text)] = text

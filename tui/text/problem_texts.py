@@ -62,7 +62,7 @@ def how_ended(exit_code: int | None) -> str:
 def lock_text(run: str, owner: str, left_s: int, until: str = "") -> str:
     """Return which run holds a host, and how long its lock lasts; `until`: the time of day."""
     when = f"at {until}" if until else f"in {left_s} s"
-    return f"in use by run {run} of {owner}; its lock expires {when} unless renewed"
+    return f"in use by run {run} of {owner}; lock until {when} unless renewed"
 
 
 def _locked(waited_s: float | None, **lock: Any) -> str:

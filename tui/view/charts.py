@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import ceil, floor, log10, nan
 from typing import Literal
 
@@ -434,6 +434,7 @@ MARKED = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999)
 # ends of an axis of changes
 CHANGE_REACHES = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0)
 CLASSES_A_DECADE = 20
+RARE = 0.001  # share of the I/Os beyond each end of a histogram
 ROUND = ((1.0, 1.5, 2.0, 3.0, 5.0, 7.0), (1.0, 2.0, 5.0), (1.0,))  # ticks of a decade
 AXIS, LABEL_GAP = 10, 8  # cells beside the chart, and from tick to tick
 
@@ -539,7 +540,9 @@ def histograms(
 ) -> list[Line]:
     """Return a chart of the share of I/Os by latency, which is logarithmic."""
     shares = [_shares(each.counts) for each in found]
-    low, high = min(min(each) for each in shares), max(max(each) for each in shares)
+    ends = [_main_classes(share) for share in shares]
+    low, high = min(first for first, _ in ends), max(last for _, last in ends)
+    beyond = any(max(share) > high for share in shares)
     curves = []
     for each, share in zip(found, shares, strict=True):
         classes = range(low - 1, high + 2)
@@ -548,12 +551,20 @@ def histograms(
             [share.get(at, 0.0) for at in classes],
         )
         curves.append(Curve([points], each.role, each.name, filled=len(found) == 1))
-    ends = (low - 1) / CLASSES_A_DECADE, (high + 2) / CLASSES_A_DECADE
-    axis = _latency_axis(*ends, max(width, LEAST_WIDTH))
-    shown = _share_axis(max(max(each.values()) for each in shares), plot_rows(height))
-    return Plot(f"{what} I/Os by latency".strip(), curves, axis, shown).lines(
-        width, height, coloured=coloured
+    axis = _latency_axis(
+        (low - 1) / CLASSES_A_DECADE, (high + 2) / CLASSES_A_DECADE, max(width, LEAST_WIDTH)
     )
+    shown = _share_axis(max(max(each.values()) for each in shares), plot_rows(height))
+    title = f"{what} I/Os by latency{f', to p{100 - 100 * RARE:g}' if beyond else ''}".strip()
+    return Plot(title, curves, axis, shown).lines(width, height, coloured=coloured)
+
+
+def _main_classes(shares: Mapping[int, float]) -> tuple[int, int]:
+    """Return the first and the last latency class without the rarest I/Os at each end."""
+    found = sorted(shares)
+    sums = list(accumulate(shares[each] for each in found))
+    first = next(each for each, share in zip(found, sums, strict=True) if share >= RARE)
+    return first, next(each for each, share in zip(found, sums, strict=True) if share >= 1 - RARE)
 
 
 def _share_axis(top: float, rows: int) -> Axis:

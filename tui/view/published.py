@@ -361,7 +361,12 @@ def notes_of(found: Sequence[PublishedComparison]) -> list[PublishedNote]:
 def judged(found: PublishedComparison) -> Iterator[tuple[str, str]]:
     """Yield (kind, text) about a comparison: whether it is fair, differences, unknown facts."""
     yield "badge", found.badge
-    yield from (("differs", each.text) for each in found.differs)
+    told = found.badge  # not again below it
+    yield from (
+        ("differs", each.text)
+        for each in found.differs
+        if f"{each.what} {each.ours} against {each.theirs}" not in told
+    )
     yield from (("unknown", text) for text in found.unknown)
 
 

@@ -98,7 +98,7 @@ def answer_facts(search: SearchRecord) -> Iterator[tuple[str, str, str]]:
     if answer is not None:
         yield from _answer_facts(search, answer)
     if answer is not None and answer.step is not None:
-        held = hold_text(answer).replace(NOT_HELD, "not confirmed")
+        held = hold_text(answer).replace(f"{NOT_HELD}: no hold; ", "not confirmed: ")
         yield "longer time", held, TEXT if answer.held_s is not None else WARN
     if search.maximum_iops is not None and search.kind == "capacity":
         yield "full load", with_ends(search.maximum_iops, "iops"), TEXT

@@ -45,7 +45,7 @@ UNEVEN_TWO = 6  # of two directions in a graph, without a line between them
 HEAT, LOW_HEAT, LEAST_HEAT, MOST_HEAT = 7, 6, 5, 26
 CLEAR_HEAT = 7  # with a lower map, the "so far" rows of two directions are dropped
 HOST_LINES, LEAST_HOST_LINES = 6, 4  # with their heading
-LEAST_PLAN = 4  # its heading and three lines
+LEAST_PLAN = 10  # its heading, and the facts about what would have run
 HEADS = 2  # lines of the heading of the hosts
 
 

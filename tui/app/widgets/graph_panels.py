@@ -456,8 +456,8 @@ class HeatPanel(Lines):
             return []
         sides = ASCII_FRAME if self.symbols == "ascii" else ROUND_FRAME
         drawn = self.cells.lines(self.axis, inner - LEGEND - SCALE, rows)
-        title, legend = self._heading(width - 4, drawn)
         marks = [] if self.cells.empty else self.axis.legend
+        title, legend = self._heading(width - 4, drawn, marks)
         legend = [*marks, *legend] if _fits(title, [*marks, *legend], width - 4) else legend
         name, _, following = title.partition(NEXT)
         left: list[Run] = [(f" {name} ", "title")]
@@ -478,10 +478,13 @@ class HeatPanel(Lines):
         ]
         return [head, *framed, self._foot(sides, inner)]
 
-    def _heading(self, room: int, drawn: Collection[float]) -> tuple[str, list[Run]]:
+    def _heading(
+        self, room: int, drawn: Collection[float], marks: Sequence[Run]
+    ) -> tuple[str, list[Run]]:
         """Return the title and the legend of the percentiles drawn, shortened to fit.
 
-        First the title is shortened, then the least important parts of the legend are dropped.
+        First the title is shortened, also for `marks` beside it, then the least important parts of
+        the legend are dropped.
         """
         titles = (
             self.title,
@@ -490,7 +493,9 @@ class HeatPanel(Lines):
         )
         told = {at: ns for at, ns in self._percentiles().items() if at in (WHEN, *drawn)}
         legend = self._legend(told)
-        title = next((each for each in titles if _fits(each, legend, room)), titles[-1])
+        kinds = [*marks, *legend]
+        fits = [each for parts in (kinds, legend) for each in titles if _fits(each, parts, room)]
+        title = fits[0] if fits else titles[-1]
         for least in reversed(IMPORTANCE):
             if not _fits(title, legend, room):
                 told.pop(least, None)

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from tui.journal.telemetry import HostTelemetry
 
 LEAST_NAME = 6  # cells of a name: "server"
+SHORT_BY_S = 0.1  # of a whole second that is covered all the same
 RESORT_S = 5.0  # rows that swap places every second are unreadable
 LEAST_FOLDED = 3  # folding fewer saves no lines
 HEADING = 2  # its lines, if they fit
@@ -174,12 +175,12 @@ class HostTable(PickList["HostView"]):
         """Sort the rows again.
 
         They are given in order of the deviation from the median if hosts are collapsed, and of the
-        name if none needs attention, otherwise of no column.
+        name if none needs attention, otherwise of their state.
         """
         if any(isinstance(row, Heading) for row in self._given):
             self.given_order = VERSUS
         else:
-            self.given_order = "host" if len(self._given) == len(self.like) else ""
+            self.given_order = "host" if len(self._given) == len(self.like) else "state"
         super().put_in_order()
 
     def _arranged(self, bad: list[HostView]) -> list[HostView | Heading]:
@@ -265,7 +266,7 @@ class HostTable(PickList["HostView"]):
             counts = count_states(self.hosts, cells.now)
             title = f"Hosts · {cells.shown.job}" if cells.shown.job else "Hosts"
             title += (
-                f" · last {cells.shown.lately_s:.0f} s"
+                f" · last {int(cells.shown.lately_s + SHORT_BY_S)} s"
                 if cells.spread is cells.spread_now and cells.is_running
                 else ""
             )
