@@ -236,7 +236,7 @@ IDENTITY_CHECKS = (*FIGURE_CHECKS, series_mismatch, copied_output, impossible_ti
 
 
 # other devices may have done the I/O, and other reasons may have ended the job
-DOUBTFUL = ("devices", "bytes", "off-cpu", "sample-pause", "too-early", "connected")
+DOUBTFUL = ("devices", "device-bytes", "bytes", "off-cpu", "sample-pause", "too-early", "connected")
 # without I/O until the end of the others, or with stats=0
 NOTED = ("started",)
 
@@ -250,8 +250,8 @@ NOTED = ("started",)
         " their mix and their sum, bytes, queue depth, workers, thinktime, verification, limits,"
         " steady state, CPU time, age, earlier states, depth shares, group lines, failed and"
         " started jobs, entries, sum over clients, version, date, time stamp and logs (error);"
-        " direct I/Os reached the devices, a size-bound job moved all its data, and samples,"
-        " context switches and date are plausible (warning)"
+        " direct I/Os and their bytes reached the devices, a size-bound job moved all its data, and"
+        " samples, context switches and date are plausible (warning)"
     ),
     advice=(
         "Error: ask for the original output; figures were changed, or entries copied or"

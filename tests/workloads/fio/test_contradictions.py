@@ -92,6 +92,12 @@ def test_what_fits_together_is_no_contradiction() -> None:
     assert kinds(document()) == []
 
 
+def with_sectors(found: Document, read: int) -> Document:
+    """Make fio one that prints the sectors of devices, as since 3.36."""
+    found["disk_util"][0].update(read_sectors=read, write_sectors=0)
+    return found
+
+
 def steady(found: Document, **other: object) -> None:
     """Make the first worker attain a steady state: seconds of 690 and 710 IOPS within 2 %."""
     found["jobs"][0]["job options"]["steadystate"] = "iops:2%"
@@ -225,6 +231,11 @@ LIES: dict[str, Callable[[Document], object]] = {
     "copies": lambda found: found.update(jobs=[worker(0), worker(0)]),
     "date": changed("time", to="Fri Nov 27 10:35:45 2026"),
     "devices": changed("disk_util", 0, "read_ios", to=4000),
+    "device-bytes": lambda found: with_sectors(found, 14_000 * 8 // 4),
+    "device-bytes of devices that split requests": lambda found: (
+        with_sectors(found, 14_000 * 2),
+        changed("disk_util", 0, "read_ios", to=50_000)(found),
+    ),
 }  # fmt: skip
 
 
@@ -332,6 +343,23 @@ HONEST: dict[str, Callable[[Document], object]] = {
     "buffered I/O reaches devices later": lambda found: [
         (changed("disk_util", 0, "read_ios", to=1)(found), job["job options"].update(direct="0"))
         for job in found["jobs"]
+    ],
+    "devices that merge requests": lambda found: (
+        with_sectors(found, 14_000 * 8),
+        changed("disk_util", 0, "read_ios", to=100)(found),
+        changed("disk_util", 0, "read_merges", to=13_900)(found),
+    ),
+    "devices that split requests, and other traffic": lambda found: (
+        with_sectors(found, 14_000 * 8 + 99_999),
+        changed("disk_util", 0, "read_ios", to=50_000)(found),
+    ),
+    "devices that count no sectors": lambda found: with_sectors(found, 0),
+    "a device whose sectors are not printed": lambda found: (
+        with_sectors(found, 14_000),
+        found["disk_util"].append({"name": "sdb", "read_ios": 1}),
+    ),
+    "sectors of buffered I/O": lambda found: [
+        (with_sectors(found, 8), job["job options"].update(direct="0")) for job in found["jobs"]
     ],
     "devices without counters": changed("disk_util", to=[{"name": "sda"}]),
     "another time zone": changed("time", to="Sat Nov 28 19:05:45 2026"),

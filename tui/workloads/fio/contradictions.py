@@ -69,6 +69,7 @@ ZONES_S = (-12 * 3600, 14 * 3600)
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 GLOBALS = re.compile(rb'"global options"\s*:\s*(\{[^{}]*\})')
 AT_DEVICE = 0.9  # of the direct I/Os
+SECTOR = 512  # bytes, whatever the device's own sectors are
 DEVICES_S = 0.5  # fio reads the counters of devices every 250 ms, later on a busy client
 FEW, RARE = 8, 16  # I/Os of a bucket; buckets
 MANY = 32  # buckets: the counts of so many are even by chance once in 10^9
@@ -424,10 +425,11 @@ def _date(document: PrintedDocument) -> Iterator[Contradiction]:
 
 
 def _devices(entries: Sequence[Entry], devices: Sequence[PrintedDevice]) -> Iterator[Contradiction]:
-    """Yield direct I/Os that the underlying devices did not count.
+    """Yield direct I/Os, or their bytes, that the underlying devices did not count.
 
-    A device counts at least one request, or one merged request, per I/O. It also counts other
-    processes, so there may be more, never fewer. A device without any counts keeps no statistics.
+    A device counts at least one request, or one merged request, per I/O, and as many bytes however
+    requests are merged and split. It also counts other processes, so there may be more, never
+    fewer. A device without any counts keeps no statistics.
     """
     if not devices or not all(_is_direct(entry.options) and not entry.merged for entry in entries):
         return
@@ -437,13 +439,24 @@ def _devices(entries: Sequence[Entry], devices: Sequence[PrintedDevice]) -> Iter
     }
     if not sum(seen.values()):
         return
+    sectors = {
+        "read": [each.read_sectors for each in devices],
+        "write": [each.write_sectors for each in devices],
+    }
+    told = any(each for both in sectors.values() for each in both)
     for name, count in seen.items():
         parts = [entry.job.dirs[name] for entry in entries if name in entry.job.dirs]
         asked = sum(part.total_ios for part in parts)
+        if asked < LEAST_IOS:
+            continue
         seconds = max((part.runtime for part in parts), default=0) / 1000 or 1.0
         least = min(AT_DEVICE, 1 - DEVICES_S / seconds)
-        if asked >= LEAST_IOS and count < least * asked:
+        known = [SECTOR * each for each in sectors[name] if each is not None]
+        moved = sum(part.io_bytes for part in parts)
+        if count < least * asked:
             yield Contradiction("devices", count, asked, "", name)
+        elif told and len(known) == len(devices) and sum(known) < least * moved:
+            yield Contradiction("device-bytes", sum(known), moved, "", name)
 
 
 def _is_direct(options: JobOptions) -> bool:

@@ -139,12 +139,14 @@ class PrintedJob(Struct):
 
 
 class PrintedDevice(Struct):
-    """One entry of ``disk_util``, with the request counters that are checked."""
+    """One entry of ``disk_util``, with the counters that are checked; sectors since fio 3.36."""
 
     read_ios: Count = 0
     write_ios: Count = 0
     read_merges: Count = 0
     write_merges: Count = 0
+    read_sectors: Count | None = None
+    write_sectors: Count | None = None
 
 
 class PrintedDocument(Struct):

@@ -122,4 +122,8 @@ TEXTS = {
         "{other:.0f} direct I/Os, but {told:.0f} reached the devices: a cache served the"
         " rest, or their blocks were never written"
     ),
+    "device-bytes": (
+        "{other:size} of direct I/O, but {told:size} reached the devices, in enough requests: the"
+        " blocks were smaller than that, or a cache, holes or compression made up the rest"
+    ),
 }
