@@ -233,6 +233,21 @@ async def test_a_check_takes_the_programs_of_the_settings(home: Path, tmp_path: 
         assert user.app.selection.checks["local"].copied == ("fio",)
 
 
+async def test_a_selection_that_another_screen_replaced_is_shown_everywhere(home: Path) -> None:
+    write_inventory(home)
+    async with opened(options(home)) as user:
+        await user.press("g", "space", "enter")
+        await user.sees(lambda: user.scope == "profiles")
+        selection = user.app.selection
+        selection.put("weka-01", server=None)  # as "run again without weka-01" does
+        selection.put("mapr-1", server=False)
+        await user.press("1")
+        await user.sees("4 of 9 ticked")
+        lines = [line.strip("│╭╮╰╯ ") for line in user.text.splitlines()]
+        assert any(line.startswith("weka  3/4") for line in lines)
+        assert any(line.startswith("mapr  1/3") for line in lines)
+
+
 async def test_an_unreachable_host_says_why_below_the_list(home: Path) -> None:
     write_inventory(home)
     async with opened(options(home)) as user:

@@ -87,10 +87,13 @@ class HostsScreen(FilteredScreen):
         with suppress(TimeoutError):
             await asyncio.wait_for(self.hosts_shown.wait(), FIRST_FRAME_WAITS_S)
 
-    async def on_screen_resume(self, event: events.ScreenResume) -> None:
-        """Show the ticks, which another screen may have changed."""
-        await super().on_screen_resume(event)
-        if self.host_list.was_read:
+    async def on_screen_resume(self, event: events.ScreenResume) -> None:  # noqa: ARG002
+        """Show the selection, which another screen may have replaced: "run again" does."""
+        if not self.host_list.was_read:
+            return
+        if set(self.shell.selection.chosen) - {host.name for host in self.host_list.hosts}:
+            self.load_hosts()  # hosts that were added since
+        else:
             self.show_rows()
 
     # -- loading
