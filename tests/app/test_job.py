@@ -237,6 +237,18 @@ async def test_a_new_job_and_defaults_begin_at_the_first_field(home: Path, left_
             )
 
 
+@pytest.mark.parametrize("name", ["numjobs", "iodepth", "ramp_time", "direct", "@repeat"])
+async def test_a_cleared_field_means_its_default_and_is_no_change(home: Path, name: str) -> None:
+    async with opened(local(home)) as user:
+        screen = await form(user)
+        default = screen.form.values[name]
+        field = next(each for each in screen.form.fields if each.spec.name == name)
+        await change(user, name, "")
+        await user.sees(lambda: screen.form.values[name] == "" and not field.has_class("-changed"))
+        assert not field.error and field.query_one(TextInput).placeholder == default
+        await user.sees(lambda: screen.plan is not None and not screen.unsaved)
+
+
 async def test_a_directory_is_no_engine(home: Path) -> None:
     async with opened(local(home)) as user:
         screen = await form(user)

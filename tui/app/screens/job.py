@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 from textual import events
 from textual.content import Content
 
@@ -108,7 +107,10 @@ class JobScreen(PlanScreen):
     def unsaved(self) -> str:
         """A name for what was typed if it is neither saved nor started, otherwise empty."""
         kept = ((self.defaults, ONCE), self.started, self.filled)
-        if (self.terms, self.repeat) in kept or (self.plan and self.saved_profile() is not None):
+        usual = {key: text for key, text in self.defaults.items() if key not in TARGETS}
+        meant = {key: text or usual.get(key, "") for key, text in self.terms.items()}
+        typed = (self.terms, self.repeat) in kept or (meant, self.repeat) in kept
+        if typed or (self.plan and self.saved_profile() is not None):
             return ""
         return "the new job"
 
@@ -185,11 +187,11 @@ class JobScreen(PlanScreen):
                 f"{term.help} ({self.workload.name} {term.name})",
                 term.label,
                 empty=EMPTY.get(term.name, ""),
-                empty_is_default=bool(defaults[term.name]),
+                empty_is_default=bool(term.default),
             )
             for term in terms
         ]
-        repeat = replace(review_form.repeat_spec(self.repeat, ONCE), empty_is_default=True)
+        repeat = review_form.repeat_spec(self.repeat, ONCE)
         name = self.workload.name
         tool = FieldSpec(
             TOOL, name, name, "load generator", "tool", choices=tuple(with_terms()), is_change=False

@@ -348,7 +348,7 @@ def keep_typed(
     (`right`).
     """
     typed = dict(values)
-    repeat = typed.pop(REPEAT, "")
+    repeat = typed.pop(REPEAT, "")  # empty: as the profile says
     selection.repeat = "" if repeat == defaults.get(REPEAT) else repeat
     bounds = {name: typed.pop(name) for name in SEARCH_FIELDS if name in typed}
     if bounds and right:
@@ -447,7 +447,15 @@ def swept_texts(profile: Profile) -> dict[str, str]:
 
 def repeat_spec(value: str, default: str) -> FieldSpec:
     """Return the field for the repetitions of each point."""
-    return FieldSpec(REPEAT, value, default, "repetitions of each point", "repeat")
+    return FieldSpec(
+        REPEAT,
+        value,
+        default,
+        "repetitions of each point",
+        "repeat",
+        empty=default,
+        empty_is_default=True,
+    )
 
 
 def check_repeat(text: str) -> str | None:
@@ -526,7 +534,7 @@ def check_field(profile: Profile, name: str, text: str) -> str | None:
     """Return what is wrong with one field, None if valid."""
     if name == SWEEP:
         return check_sweep(profile, text)
-    if name == REPEAT and text == repeat_text(profile):
+    if name == REPEAT and text in ("", repeat_text(profile)):
         return None
     if name == REPEAT:
         return check_repeat(text)
