@@ -40,6 +40,7 @@ EMPTY = "No hosts yet: press n to add one, or tick 'local' to measure this machi
 NO_MATCH = "Nothing matches the filter: Esc clears it"
 READING = "reading the inventory and ssh config"
 CHROME_LINES, LEAST_DETAILS = 2, 7
+HEADINGS = 4  # lines of all facts before the first one, which is below them
 SHARE, FOCUS_SHARE = 0.3, 0.6  # of the lines, for the details
 # of the terminal: columns from which the details are next to a list longer than this share of lines
 BROAD_FROM, LONG = 180, 0.45
@@ -419,8 +420,11 @@ def detail_lines(
     if not host_list.selection.ticked and not any(map(host_list.check_of, host_list.hosts)):
         return [*start_lines(WITH_HOSTS, width), Line(), *lines]
     fits = broad or not host_list.facts(host) or len(lines) + len(ticked) <= room
-    shown = ticked if fits else []
-    return [*lines, *shown, *every_fact(host, host_list, width)]
+    lines += ticked if fits else []
+    every = every_fact(host, host_list, width)
+    # no bare headings at the end of the page
+    gap = room - len(lines) if every and len(lines) < room < len(lines) + HEADINGS else 0
+    return [*lines, *[Line()] * gap, *every]
 
 
 def host_lines(host: KnownHost, host_list: HostList, width: int) -> list[Line]:
@@ -461,8 +465,8 @@ def odd_and_facts(
     from tui.text.facts import odd_rows, same_machine
 
     checked = {each.name: host_list.facts(each) for each in host_list.hosts}
-    odd = odd_rows(host_list.facts_together(host), host.name)
-    return (*same_machine(checked, host.name), *odd), fact_lines(facts)
+    odd = list(odd_rows(host_list.facts_together(host), host.name))
+    return (*same_machine(checked, host.name), *odd), fact_lines(facts, told=odd)
 
 
 def ticked_lines(host_list: HostList, width: int) -> list[Line]:

@@ -5,7 +5,7 @@ This module is loaded at the first check.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -101,9 +101,14 @@ def every_line(host: str, facts: Facts, width: int) -> list[Line]:
     return [Line(), rule("All facts", host, width), *table] if table else []
 
 
-def fact_lines(facts: Facts) -> Iterator[Labelled]:
-    """Yield the label and the values of each main subject of a host's facts."""
-    kernel = str(facts.get("kernel") or "").removeprefix("Linux ")
+def fact_lines(facts: Facts, told: Iterable[Labelled] = ()) -> Iterator[Labelled]:
+    """Yield the label and the values of each main subject of a host's facts.
+
+    `told`: rows of facts in which it differs, which are not said again.
+    """
+    titles = {runs[0][0].strip() for _, runs in told if runs}
+    known = "" if "kernel" in titles else str(facts.get("kernel") or "")
+    kernel = known.removeprefix("Linux ")
     yield from fact("system", facts.get("os"), facts.get("hostname"), kernel, facts.get("arch"))
     cpus, model, load = facts.get("cpus"), facts.get("cpu_model"), facts.get("load1")
     yield from fact(
@@ -123,7 +128,9 @@ def fact_lines(facts: Facts) -> Iterator[Labelled]:
     )
     yield from fact("target", facts.get("target"), space, mount)
     common = dict(common_lines(compare({"": facts})))
-    yield from ((subject, common[subject]) for subject in ("network", "disks") if subject in common)
+    told_link = any(title.startswith("link") for title in titles)
+    subjects = ("disks",) if told_link else ("network", "disks")
+    yield from ((subject, common[subject]) for subject in subjects if subject in common)
 
 
 def fact(label: str, first: object, *more: object) -> Iterator[Labelled]:

@@ -332,7 +332,7 @@ def source_text(profile: Profile) -> str:
 def param_lines(profile: Profile, width: int) -> Iterator[Line]:
     """Yield the parameters: name, default and help in columns.
 
-    In a narrow pane all help is below the defaults, so that these are in one column.
+    In a narrow pane without help: Review shows it with each field.
     """
     yield heading("parameters")
     defaults = {name: default_text(param) for name, param in profile.params.items()}
@@ -346,7 +346,7 @@ def param_lines(profile: Profile, width: int) -> Iterator[Line]:
             yield from labelled([label, default], [(about, LABEL)], width, help_at)
         else:
             yield from labelled([label], [default], width, indent)
-            yield from indented([(about, LABEL)], width, 4) if about else ()
+            yield from indented([(about, LABEL)], width, 4) if about and beside else ()
 
 
 def help_text(param: Param) -> str:

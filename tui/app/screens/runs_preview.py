@@ -420,8 +420,9 @@ def _facts(run: RunSummary, planned: Planned, width: int, whole: bool) -> Iterat
 
 
 def _brief_facts(run: RunSummary, planned: Planned, width: int) -> Iterator[Line]:
-    """Yield the facts, two short ones in a line."""
+    """Yield the facts, two short ones in a line; the id is in the whole of it, and on Result."""
     facts = _named_facts(run, planned, width, False)
+    facts.pop("id")
     yield from paired(((name, (text, TEXT)) for name, text in facts.items()), width, GUTTER)
 
 
