@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.samples.evidence import direction, evidence, found, said
 from tui.judge import traffic
 from tui.judge.check import RunEvidence
+from tui.judge.wording import message_of
 from tui.model.figure_record import SeriesColumns, SeriesRecord
 from tui.model.plan import BlockShare, JobLoad
 from tui.model.step_record import HostTelemetryRecord, TelemetryColumn
@@ -94,6 +95,16 @@ def test_samples_of_unknown_processes_are_left_out() -> None:
     rates = [300 * MB] * 12
     known: list[float | None] = [None, None, *[0.9 * 300 * MB] * 4, None, *[0.9 * 300 * MB] * 4]
     assert said("storage-traffic", ran(rates, known))
+
+
+@pytest.mark.parametrize(("clock", "open_"), [(None, True), (1.0, False)])
+def test_a_slow_clock_is_a_cause_too_while_nothing_says_that_it_is_right(
+    monkeypatch: pytest.MonkeyPatch, clock: float | None, open_: bool
+) -> None:
+    monkeypatch.setattr(traffic, "clock_of", lambda at, host: clock)
+    rates = [300 * MB] * 10
+    (finding,) = found("storage-traffic", ran(rates, [0.8 * rate for rate in rates]))
+    assert ("clock" in message_of(finding)) is open_
 
 
 @pytest.mark.parametrize(("known", "expected"), [(True, "error"), (False, "warning")])

@@ -56,7 +56,8 @@ COUNTED = (("read", "read_bytes", "rd", "rd_server"), ("write", "write_bytes", "
         " kernel counts for the load's processes, or of these devices (for buffered writes, which"
         " the processes only put into memory, the devices come first); error below"
         f" {units.share(HALF)} (not for buffered writes, which the client may write back later),"
-        " and also if the bytes agree between samples but not per second, and tool-clock says why"
+        " and also if the bytes agree between samples but not per second, and tool-clock says why;"
+        " a slow clock is named as a possible cause if tool-clock has too few samples"
     ),
     advice=(
         "The rest came from a cache or from blocks that were never written: lay out all"
@@ -88,6 +89,9 @@ def storage_traffic(at: StepEvidence) -> Iterator[CheckResult]:
             proven = found[each.worst, each.direction].agrees
             severity = "error" if proven else result.severity
             result = replace(result, severity=severity, code=f"clock-{counter}")
+        elif clock_of(at, each.worst) is None and not later:
+            # too few samples to tell a cache from a slow clock
+            result = replace(result, code=f"{result.code}-or-clock")
         yield result
 
 

@@ -61,6 +61,15 @@ OBSERVED: dict[str, dict[str, Text]] = {
             for counter, moved in BY_COUNTER.items()
         },
         **{
+            f"{way}-{counter}-or-clock": f"{moved} {told}, or the load generator's clock is slow"
+            " (too few samples to tell)"
+            for way, told in (
+                ("read", "came from a cache or was never written"),
+                ("written", "did not reach storage in that time"),
+            )
+            for counter, moved in BY_COUNTER.items()
+        },
+        **{
             f"clock-{counter}": (
                 f"{moved.rpartition(';')[0]} per second: the load's byte count and clock disagree"
             )
