@@ -111,15 +111,21 @@ def common_lines(found: FactsTogether) -> Fold:
             yield subject, [(texts[0], BRIGHT), ("".join(f", {each}" for each in texts[1:]), TEXT)]
 
 
-def further_facts(found: FactsTogether) -> FactsTogether:
-    """Return the facts that neither `common_lines` nor the differences that matter tell."""
+def further_facts(found: FactsTogether, versions: str = "") -> FactsTogether:
+    """Return the facts that neither `common_lines`, the differences that matter nor `versions`
+    tell.
+    """
     told = {
         name
         for phrases in PHRASES.values()
         for name in phrases
         if _common_value(found, name) is not None
     }
-    common = {name: value for name, value in found.common.items() if name not in told}
+    common = {
+        name: value
+        for name, value in found.common.items()
+        if name not in told and value != versions
+    }
     differing = [each for each in found.differing if not (each.differs and each.matters)]
     return replace(found, common=common, differing=tuple(differing))
 

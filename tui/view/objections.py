@@ -506,21 +506,14 @@ def not_applicable_lines(answers: Sequence[ObjectionAnswer], width: int) -> list
 
 
 def answer_lines(answer: ObjectionAnswer, width: int) -> list[Line]:
-    """Return one objection: the claim, its answer, and the evidence."""
+    """Return one objection: the claim, its answer, and the evidence that applies."""
     mark, role = MARKS[answer.standing]
     said: list[Run] = [(f"{mark} {WORDS[answer.standing]}: ", role)]
     lines = labelled(said, [(f'"{answer.objection.claim}"', BRIGHT)], width)
     for weight in ORDER:
         for each in _together([each for each in answer.evidence if each.weight == weight]):
             lines += evidence_lines(each, width)
-    moot = ", ".join(
-        f"{each.check} ({each.text})" for each in answer.evidence if each.weight == "n/a"
-    )
-    return [
-        *lines,
-        *(labelled([("    ", TEXT)], [(f"n/a: {moot}", LABEL)], width) if moot else []),
-        Line(),
-    ]
+    return [*lines, Line()]
 
 
 def _together(evidence: Sequence[ObjectionEvidence]) -> list[ObjectionEvidence]:

@@ -46,13 +46,13 @@ def host_facts(
 
 
 def against_text(spread: HostSpread, host: str) -> str:
-    """Return the rate of the median host, to compare a host's with: ``median host 24.2k``.
+    """Return the rate of the median host, to compare a host's with: ``(median host 24.2k)``.
 
     Empty if it is not compared.
     """
     if spread.shares.get(host) is None or spread.middle is None:
         return ""
-    return f"median host {iops(spread.middle)}"
+    return f"(median host {iops(spread.middle)})"
 
 
 def telemetry_texts(

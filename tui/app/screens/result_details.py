@@ -580,7 +580,7 @@ def facts_lines(page: Page, width: int, _: int) -> list[Line]:
     for text in left_texts(record.objects_left):
         lines += fact("Left", text, width)
     lines += fact("Record", str(page.path), width)
-    if table := table_lines(further_facts(found), width):
+    if table := table_lines(further_facts(found, versions), width):
         lines += [Line(), rule("Further facts", hosts_text(found.hosts), width), *table]
     return [key_rule("About this run", [("y", "copies")], width), *lines]
 

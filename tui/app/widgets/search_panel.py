@@ -11,7 +11,7 @@ from tui.record.matrix import MatrixTable, tables_of
 from tui.record.progress import MatrixProgress
 from tui.record.search import SearchView
 from tui.text.digits import ROWS, tile_lines
-from tui.text.line import FAINT, LABEL, TEXT, Line, Run, beside, clip, width_of_runs
+from tui.text.line import FAINT, LABEL, TEXT, Line, Run, beside, clip, indented, width_of_runs
 from tui.text.plot import LEAST_HEIGHT
 from tui.text.search import TITLES, limits_text
 from tui.text.sparkline import Symbols
@@ -27,7 +27,7 @@ from tui.view.live_points import (
 )
 from tui.view.live_wait import points_text
 from tui.view.matrix import CURSOR, MatrixStyle, table_lines, title_of
-from tui.view.search import point_columns, point_rows
+from tui.view.search import point_columns, point_rows, start_texts
 from tui.view.search_chart import curve_chart, scaling_chart
 
 LEAST_RULE = 2  # cells in a heading
@@ -99,6 +99,10 @@ class SearchPanel(Lines):
         if width >= BESIDE:
             chart = self._chart(width - TABLE - 3, room)
             points = newest(table, room)
+            notes = [
+                line for text in start_texts(record) for line in indented([(text, LABEL)], TABLE)
+            ]
+            points += notes if len(points) + len(notes) <= room else []
             return beside(chart, points, width - TABLE - 1) if chart else points
         rows = min(len(table), max(0, room - CURVE))
         rows = rows if rows > LEAST_ROWS else 0
