@@ -41,6 +41,24 @@ async def change(user: User, name: str, text: str) -> None:
     await user.types(text)
 
 
+async def test_an_old_plan_is_never_offered_while_the_next_one_is_made(home: Path) -> None:
+    async with opened(review(home)) as user:
+        screen = user.app.screen
+        assert isinstance(screen, review_screen.ReviewScreen)
+        await user.sees(lambda: screen.launch_line.seen and screen.plan is not None)
+        await user.press("2")
+        await user.sees(lambda: user.scope == "profiles")
+        line = screen.launch_line
+        assert screen.plan is None and line.awaits and not line.seen
+        assert "runs on" not in str(line.content)
+        screen.action_launch()  # a key that comes before the plan
+        assert line.waits and not screen.starting
+        line.forget_early_key()
+        await user.press("3")
+        await user.sees(lambda: line.seen and screen.plan is not None)
+        await user.sees("runs on local")
+
+
 async def test_it_opens_on_review_when_hosts_and_profile_are_given(home: Path) -> None:
     async with opened(review(home)) as user:
         assert user.scope == "review"

@@ -200,9 +200,13 @@ class PlanPane(TextPane):
         """
         self.plan = None
         self.preflight.hold_for(None)
-        entitle(self, subtitle="plan is out of date" if self._built else "no plan yet")
+        self.show_old()
         if "\n" in problem:
             self.show(lambda width: indented([(problem, BAD)], width, 0))
+
+    def show_old(self) -> None:
+        """Say that what is shown is not the plan of the selection."""
+        entitle(self, subtitle="plan is out of date" if self._built else "no plan yet")
 
     def show_titles(self) -> None:
         """Show what the pane shows now, and what its key would show."""

@@ -102,6 +102,7 @@ class LaunchLine(Static):
         self.plan_text = ""
         self.typing = False  # a field has the focus: Enter ends typing
         self.unready = ""  # which hosts would refuse the plan
+        self.awaits = False  # the plan is still being made
         self._seeing: Timer | None = None
 
     @property
@@ -112,9 +113,16 @@ class LaunchLine(Static):
         """
         return self.early == 1 and not self.seen
 
+    def await_plan(self) -> None:
+        """Block the key until there is a new plan; a key pressed meanwhile starts that one."""
+        self.seen, self.awaits = False, True
+        if self._seeing is not None:
+            self._seeing.stop()
+        show_text(self, self.launch_text())
+
     def hold(self) -> None:
         """Block the key until the new plan has been visible long enough."""
-        self.seen = False
+        self.seen = self.awaits = False
         self.call_after_refresh(self.wait_for_reader)
 
     def wait_for_reader(self) -> None:
@@ -132,7 +140,8 @@ class LaunchLine(Static):
         """Remember that the key was pressed too early, and start the waiting time again."""
         self.early += 1
         show_text(self, self.launch_text())
-        self.wait_for_reader()
+        if not self.awaits:
+            self.wait_for_reader()
 
     def forget_early_key(self) -> None:
         """Forget an early key, because another key was pressed."""
@@ -148,6 +157,8 @@ class LaunchLine(Static):
     def launch_text(self) -> Content:
         """Return the text about the key that starts the plan."""
         if not self.seen:
+            if self.awaits and not self.early:
+                return Content.styled(PLANNING, "$dim")
             return (
                 Content.styled(WAITS if self.waits else EARLY, "$warn") if self.early else Content()
             )
@@ -253,8 +264,7 @@ class PlanScreen(StepScreen):
         try:
             loaded = self.take_input()
             if typing and self.planning.is_slow:
-                self.problem = PLANNING
-                show_text(self.launch_line, Content.styled(PLANNING, "$dim"))
+                await_plan(self)
                 self.run_worker(replan_aside(self, loaded), group=PLANNING_GROUP, exclusive=True)
                 return
             self.plan = self.planning.plan_of(loaded, self.shell)
@@ -268,6 +278,8 @@ class PlanScreen(StepScreen):
         """Show the plan, its warnings and the launch line."""
         if (plan := self.plan) is None:
             return
+        if self.launch_line.awaits:
+            self.launch_line.hold()
         selection = self.shell.selection
         self.plan_pane.show_plan(plan, selection.checks)
         refused = refusal(self.plan_pane.answers)
@@ -306,7 +318,7 @@ class PlanScreen(StepScreen):
         """Show why the plan cannot be started."""
         if in_form:
             self.form.show_problem(problem.splitlines()[0])
-        self.problem = problem
+        self.problem, self.launch_line.early = problem, 0
         self.show_warnings([])
         self.plan_pane.show_problem(problem)
         self.show_launch()
@@ -414,6 +426,8 @@ class PlanScreen(StepScreen):
         """Forget an early key, and note whether the screen was left."""
         self.launch_line.early = 0
         self.arrives = self not in self.app.screen_stack
+        if self.arrives:
+            await_plan(self)  # it is on the screen again before the next plan
 
     def action_launch(self) -> None:
         """Start the plan; first ask to type the names of everything it overwrites."""
@@ -474,6 +488,13 @@ def ask_for_name(
     name = free_tag(screen.shell.catalogue, f"my/{own}")
     dialog = text_entry.LineDialog(SAVE_AS, NAME_HELP, name, "save")
     screen.app.push_screen(dialog.accepting(save))
+
+
+def await_plan(screen: PlanScreen) -> None:
+    """Say that the plan on the screen is old; a key that starts a plan waits for the next one."""
+    screen.plan, screen.problem = None, None
+    screen.launch_line.await_plan()
+    screen.plan_pane.show_old()
 
 
 async def replan_aside(screen: PlanScreen, loaded: LoadedProfile) -> None:

@@ -14,7 +14,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tui.app.screens import review_form
-from tui.app.screens.plan_screen import DEFAULTS, PlanScreen, Way, ask_for_name
+from tui.app.screens.plan_screen import DEFAULTS, PlanScreen, Way, ask_for_name, await_plan
 from tui.app.screens.review_form import SEARCH
 from tui.app.services.resuming import known_hosts
 from tui.app.terminal import actions
@@ -123,6 +123,7 @@ class ReviewScreen(PlanScreen):
         made_for = (self.loaded.sha256, selection.changes, len(selection.ticked))
         if self._made_for != made_for:
             self._made_for = made_for
+            await_plan(self)
             await self.fill_form()
         self.launch_line.hold()
         self.replan()
