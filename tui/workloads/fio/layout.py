@@ -142,8 +142,10 @@ def _generated_files(job: JobOptions, *, strict: bool) -> Iterator[FileSpec]:
         yield from _numbered_files(job, directories, template, count)
         return
     if job.numjobs * count > MAX_FILES:
+        each = f" with nrfiles={count}" if count > 1 else ""
         raise UsageError(
-            f"{job.called}{job.numjobs * count} files; at most {MAX_FILES} are supported"
+            f"{job.called}numjobs={job.numjobs}{each} makes {job.numjobs * count} files; at most"
+            f" {MAX_FILES} are supported"
         )
     sizes = _FileSizes(job, count, strict=strict, device=False)
     # both numbers are inserted into a path that was checked once: there may be many files
