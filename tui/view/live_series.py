@@ -478,8 +478,9 @@ def over_time_lines(
     if not lanes:
         return []
     cells = _cells(_course(view, now, axis), axis.span_s, columns)
+    own = ", ".join(lane.title for lane in beside.hosts.known[: len(lanes)] if lane.top is None)
     return [
-        rule("Hosts over time", "now", width),
+        rule("Hosts over time", f"{own} up to its maximum · now" if own else "now", width),
         Line.of((fit("  phase", NAME), LABEL), *cells),
         *lanes,
     ]
