@@ -249,6 +249,19 @@ async def test_a_cleared_field_means_its_default_and_is_no_change(home: Path, na
         await user.sees(lambda: screen.plan is not None and not screen.unsaved)
 
 
+async def test_a_long_value_has_the_width_of_the_form_while_it_is_edited(home: Path) -> None:
+    async with opened(local(home)) as user:
+        screen = await form(user)
+        box = screen.form.fields[0].query_one(TextInput)
+        narrow = box.content_size.width
+        await change(user, "directory", "/mnt/weka/bench/data0001")
+        await user.sees("/mnt/weka/bench/data0001")
+        assert box.content_size.width > narrow
+        await user.sees(lambda: box.scroll_offset.x == 0)
+        await change(user, "directory", "/mnt/x")
+        await user.sees(lambda: box.content_size.width == narrow)
+
+
 async def test_a_directory_is_no_engine(home: Path) -> None:
     async with opened(local(home)) as user:
         screen = await form(user)

@@ -78,6 +78,8 @@ class Field(Vertical):
         &.-required .input--placeholder { color: $warn; }
         &.-wrong .field-label { color: $bad; }
         &.-wrong .field-error { display: block; }
+        &.-long > Horizontal { layout: vertical; }
+        &.-long .field-label { width: 1fr; }
         &.-entered .field-hint { display: block; }
         &.-entered .field-label { color: $bright; }
         &.-cursor .field-label {
@@ -149,13 +151,15 @@ class Field(Vertical):
         self.call_after_refresh(self.show_whole)
 
     def show_whole(self) -> None:
-        """Show a long value in several lines, unless it is being edited."""
+        """Show a long value in several lines; while it is edited, in a line below the label."""
         if not self.is_attached:
             return
-        box = self.query_one(TextInput)
-        box.rows = () if self.has_class("-entered") else box.wrapped_value()
-        for widget in (box, self.query_one(Horizontal)):
-            widget.styles.height = max(len(box.rows), 1)
+        box, entered = self.query_one(TextInput), self.has_class("-entered")
+        box.rows = () if entered else box.wrapped_value()
+        long = entered and cell_len(box.value) + 1 > self.size.width - LABEL - AROUND
+        self.set_class(long, "-long")
+        box.styles.height = height = max(len(box.rows), 1)
+        self.query_one(Horizontal).styles.height = height + int(long)
 
     @on(events.Resize)
     def show_was(self) -> None:

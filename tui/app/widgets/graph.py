@@ -229,6 +229,9 @@ class Graph:
         return runs
 
 
+NOTHING = Graph("", ())  # before the run is read: an empty frame would tell nothing
+
+
 class GraphPanel(Lines):
     """Draws a `Graph` in a frame.
 
@@ -238,7 +241,7 @@ class GraphPanel(Lines):
     def __init__(self, *, id: str | None = None, symbols: Symbols = "braille") -> None:  # noqa: A002
         super().__init__(id=id)
         self.symbols = symbols
-        self.graph = Graph("", ())
+        self.graph = NOTHING
         self.has_tiles = False  # tiles show the figures of a single direction
         self.hidden: Graph | None = None  # of which the title has the figures
         self.after = 0  # empty cells after the area
@@ -270,7 +273,7 @@ class GraphPanel(Lines):
     def build(self, width: int, height: int) -> list[Line]:
         """Return the frame with title and figures, the area beside its scale, and the times."""
         inner, rows = width - 4, height - 2
-        if inner < 4 or rows < LEAST_ROWS:
+        if inner < 4 or rows < LEAST_ROWS or self.graph == NOTHING:
             return []
         sides = ASCII_FRAME if self.symbols == "ascii" else ROUND_FRAME
         wide = max(inner - self.after, 4)
