@@ -375,10 +375,11 @@ def banner(
         remedy = remedies.of_state(state)
         if says_all(state):
             return refused_lines(reason, problems, remedy, width)
-        hint = f"T: {remedy.words}   Enter: result" if remedy is not None else "Enter: result"
+        hint = f"T: {remedy.words}" if remedy is not None else ""
         room = width - len(hint) - 2
         length, hosts = measured_text(state, plan), len(state.hosts)
         said_runs = ended_runs(kept, reason, length, hosts, room)
+        hint = hint or ("" if said_runs else "Enter: result")  # the footer has this key too
         return ending(said_runs, hint, problems, width)
     return []
 
@@ -387,7 +388,7 @@ def refused_lines(
     reason: str, problems: Sequence[str], remedy: remedies.Remedy | None, width: int
 ) -> list[Line]:
     """Return the banner of a run that measured nothing: why, on which hosts, what to do."""
-    first = ending([("✗ ", BAD), (nothing_text(reason), BAD)], "Enter: result", problems, width)
+    first = ending([("✗ ", BAD), (nothing_text(reason), BAD)], "", problems, width)
     key: list[Run] = [(" T", "accent"), (f"  {remedy.words}", TEXT)] if remedy is not None else []
     return [*first, *([Line.of(*key)] if key else [])]
 
