@@ -242,7 +242,7 @@ async def test_f_shows_each_finding_with_what_to_do_and_no_start_that_is_not_kno
         text = "".join(
             part.text for line in app.screen._compositor.render_strips() for part in line
         )
-        assert "client CPU" in text and "Use more clients" in text
+        assert "client CPU" in text and "use more clients" in text
         assert "since" not in text, "the first look found it"
         await pilot.press("escape")
         await app.settle(pilot)
