@@ -58,6 +58,30 @@ def test_a_target_in_memory_is_no_storage(fstype: str, severity: str | None) -> 
 
 
 @pytest.mark.parametrize(
+    ("target", "mount", "severity"),
+    [
+        ("/mnt/weka/fio", "/", "info"),
+        ("/data", "/", "info"),
+        ("/homes/x", "/", "info"),
+        ("/mnt/weka/fio", "/mnt/weka", None),
+        ("/mnt/weka/fio", ("/", "/mnt/weka"), "warning"),
+        ("/var/tmp", "/", None),
+        ("/tmp/a/b", "/", None),
+        ("/home/ann/fio", "/", None),
+    ],
+)
+def test_a_target_on_the_root_file_system_may_be_a_storage_that_is_not_mounted(
+    target: str, mount: str | tuple[str, str], severity: str | None
+) -> None:
+    at = machines(target=target, target_mount=mount, target_fstype="xfs", target_source="/dev/sda2")
+    result = found("root-target", at)
+    assert [each.severity for each in result] == ([severity] if severity else [])
+    assert all("xfs, /dev/sda2" in message_of(each) for each in result)
+    with pytest.raises(UnknownError):
+        found("root-target", machines(kernel="6.1"))
+
+
+@pytest.mark.parametrize(
     ("below", "direct", "severity"),
     [("loop", False, "warning"), ("loop", True, None), ("loop", None, None), ("disk", None, None)],
 )

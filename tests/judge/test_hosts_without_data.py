@@ -25,6 +25,7 @@ NAMES = ("h1", "h2", "h3")
 FACTS: dict[str, Any] = {
     "boot_id": "b", "hostname": "n", "cpus": 8, "mem_bytes": 1 << 34, "governor": "performance",
     "clocksource": "tsc", "target_full": 0.1, "target_fstype": "ext4", "fio_packaged": "ok",
+    "target": "/mnt/f", "target_mount": "/mnt",
     "devices": [{"name": "sda", "kind": "disk"}], "cgroup_version": 2,
     "load_commands": [{"step": 0, "words": "fio j.fio"}],
     "open_files": [{"step": 0, "path": "/mnt/f", "flags": 0o140002}],
@@ -60,6 +61,7 @@ def three(lacking: int) -> RunEvidence:
 EACH = [name for name, check in BY_ID.items() if check.lacks or check.lacks_in_step]
 OF_FACTS = [
     "host-differences", "one-machine", "direct-io", "target-full", "raid-rebuild", "cpu-frequency",
+    "root-target",
     "other-load", "changed-program", "host-restart", "clock-offset", "clock-step", "planned-command",
     "background-load", "storage-traffic", "client-cpu", "unwritten-data", "io-limit",
 ]  # fmt: skip

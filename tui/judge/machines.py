@@ -18,7 +18,16 @@ from tui.judge.check import (
 from tui.metrics import units
 from tui.metrics.facts import compare, one_boot
 from tui.model.criteria import default
-from tui.model.host_tables import BlockLayer, Mount, OpenFile, Running, rows, steps_of
+from tui.model.host_tables import (
+    OF_THE_SYSTEM,
+    BlockLayer,
+    Mount,
+    OpenFile,
+    Running,
+    root_target,
+    rows,
+    steps_of,
+)
 from tui.model.hostfacts import CHANGED, boot_of, number_of
 from tui.model.operands import Clause, Operands, clause
 
@@ -272,6 +281,37 @@ def _named(kinds: dict[str, set[str]], severity: Severity, code: str) -> Iterato
         yield CheckResult(severity, code, ", ".join(names), "a disk", scope, operands)
 
 
+@of_hosts(lambda host: "" if host.facts.get("target_mount") else "target-devices")
+@run_check(
+    "root-target",
+    "The storage is mounted",
+    rule=(
+        "a note if the target is on the root file system, and not below "
+        f"{', '.join(OF_THE_SYSTEM[:-1])} or {OF_THE_SYSTEM[-1]}; a warning if it is on some hosts"
+        " only"
+    ),
+    advice=(
+        "Run findmnt --target DIRECTORY on the host. If the storage is not mounted there, mount it"
+        " and measure again; if the system's own disk is what you measure, say so with the figure."
+    ),
+    source="df and /proc/mounts, read in preflight",
+    when="files",
+)
+def root(evidence: RunEvidence) -> Iterator[CheckResult]:
+    """A file system that is not mounted leaves an empty directory: the load then measures the
+    system's own disk."""
+    clients = [host for host in evidence.hosts if host.role == "client"]
+    known = {host.name: host.facts for host in clients if host.facts.get("target_mount")}
+    if not known:
+        raise UnknownError("target-devices")
+    found = {name: kind for name, facts in known.items() if (kind := root_target(facts))}
+    if found:
+        severity: Severity = "info" if len(found) == len(known) else "warning"
+        operands: Operands = {"names": sorted(set(found.values())), "hosts": list(found)}
+        scope: dict[str, Scalar] = {"hosts": " ".join(found)}
+        yield CheckResult(severity, "root", len(found), 0, scope, operands)
+
+
 @of_hosts(lambda host: "" if number_of(host.facts, "target_full") is not None else "free-space")
 @run_check(
     "target-full",
@@ -435,4 +475,14 @@ def as_packaged(evidence: RunEvidence) -> Iterator[CheckResult]:
         yield CheckResult("warning", "changed", len(changed), 0, operands=operands)
 
 
-MACHINE_CHECKS = (alike, one_machine, direct, room, devices, frequency, other_load, as_packaged)
+MACHINE_CHECKS = (
+    alike,
+    one_machine,
+    direct,
+    root,
+    room,
+    devices,
+    frequency,
+    other_load,
+    as_packaged,
+)

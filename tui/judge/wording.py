@@ -82,6 +82,7 @@ NAMES: Mapping[str, str] = {
     "never-together": "no common window",
     "no-flush": "not flushed",
     "precondition": "not preconditioned",
+    "root-target": "on the root file system",
     "runtime": "short runtime",
     "short": "ended early",
     "slat": "submission wait",

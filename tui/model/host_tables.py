@@ -97,6 +97,28 @@ class Mount(Struct, frozen=True, omit_defaults=True):
     free_bytes: int | None = None
 
 
+# whoever names a directory below these means the system's own disk
+OF_THE_SYSTEM = ("/tmp", "/var/tmp", "/home", "/root")
+
+
+def on_root(path: str, mount: str) -> bool:
+    """Return whether a target is on the root file system although its path may be meant as the
+    mount point of a storage.
+    """
+    named = any(f"{path}/".startswith(f"{own}/") for own in OF_THE_SYSTEM)
+    return mount == "/" and bool(path) and not named
+
+
+def root_target(facts: Mapping[str, Fact]) -> str:
+    """Return type and source of the root file system if a host's target is on it, such as ``ext4,
+    /dev/vda``; else an empty text. See `on_root`.
+    """
+    if not on_root(str(facts.get("target", "")), str(facts.get("target_mount", ""))):
+        return ""
+    words = (facts.get(f"target_{name}") for name in ("fstype", "source"))
+    return ", ".join(dict.fromkeys(str(word) for word in words if word))
+
+
 class Route(Struct, frozen=True, omit_defaults=True):
     """Link through which a storage server is reached.
 

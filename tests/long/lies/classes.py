@@ -41,7 +41,7 @@ OF_CHECK: dict[Kind, tuple[str, ...]] = {
     ),
     "time": ("short", "start-skew", "end-skew", "job-time", "never-together", "impossible-time",
         "clock-offset", "clock-step", "roles-overlap", "tool-clock"),
-    "place": ("direct-io", "shared-files", "target-full", "raid-rebuild"),
+    "place": ("direct-io", "shared-files", "target-full", "raid-rebuild", "root-target"),
     "cache": ("storage-traffic", "unwritten-data", "working-set", "hot-set", "same-offsets",
         "page-cache", "object-traffic", "memory-limit"),
     "content": ("reducible-data", "content"),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.metrics import units
+from tui.model.host_tables import root_target
 from tui.model.hostfacts import number_of
 from tui.model.problem import BenchtuiError
 
@@ -129,9 +130,10 @@ def free_space(plan: Plan, facts: Mapping[str, Mapping[str, Fact]]) -> tuple[str
         )
         places.add(file_system_name(fstype, source, mount, boot or f"host {name}"))
     low, high = units.size(min(free)), units.size(max(free))
+    at = " on the root file system" if any(root_target(facts[name]) for name in names) else ""
     if len(places) == 1:
-        return f"{low} free", min(free)
-    text = f"{low} free per host" if low == high else f"{low} to {high} free per host"
+        return f"{low} free{at}", min(free)
+    text = f"{low} free per host{at}" if low == high else f"{low} to {high} free per host{at}"
     return text, min(free) * len(free)
 
 

@@ -24,6 +24,7 @@ from tui.engine.preflight.destroy import (
 from tui.engine.preflight.rules import judge_space, new_bytes
 from tui.metrics import units
 from tui.model.address import HostAddress
+from tui.model.host_tables import on_root
 from tui.model.hostfacts import Fact
 from tui.model.objects import ObjectSet
 from tui.model.plain import some
@@ -354,7 +355,8 @@ def _host_texts(findings: HostFindings, missing: int) -> list[str]:
         facts.mount: facts for facts in findings.probe.dirs.values() if facts.free_bytes is not None
     }
     texts += [
-        f"{units.size(facts.free_bytes or 0)} free at {facts.path} ({facts.fstype})"
+        f"{units.size(facts.free_bytes or 0)} free at {facts.path} ({facts.fstype}"
+        f"{', the root file system' if on_root(facts.path, facts.mount) else ''})"
         for facts in places.values()
     ]
     return [*texts, f"{units.size(missing)} to lay out"] if missing else texts

@@ -168,6 +168,12 @@ MACHINES: dict[str, dict[str, Text]] = {
         "not-direct": OPENED % ("without", "direct=1"),
         "direct": OPENED % ("with", "direct=0"),
     },
+    "root-target": {
+        "root": (
+            "the target is on the root file system ({names:all}) on {hosts:names}: is the storage"
+            " mounted?"
+        )
+    },
     "target-full": {"full": "the target is {share:share} full on {hosts:names}"},
     "raid-rebuild": {
         "ill": lambda host, device, state, done: f"{host}: {device}: {state} {done}".rstrip()
