@@ -8,7 +8,7 @@ from functools import partial
 from itertools import groupby
 
 from tui.app.widgets.lines import Lines
-from tui.metrics.units import iops_parts
+from tui.metrics.units import clock, iops_parts
 from tui.text.heat import LEGEND, SCALE
 from tui.text.line import (
     ACCENT,
@@ -326,6 +326,9 @@ class GraphPanel(Lines):
         times = self.graph.axis.foot(wide - room) if timed else [(sides[4] * (wide - room), FAINT)]
         left: list[Run] = [(sides[2] + sides[4] * (1 + room), FAINT)]
         if room > 1 and from_0:
+            (text, role), *more = times
+            if text.startswith(clock(0)):  # the 0 of the scale is that of the times too
+                times = [(" " * len(clock(0)) + text[len(clock(0)) :], role), *more]
             left = [(sides[2] + sides[4] * (room - 2), FAINT), (" 0 ", LABEL)]
         return Line.of(*left, *times, (sides[4] * (inner - wide + 1) + sides[3], FAINT))
 
