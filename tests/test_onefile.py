@@ -75,6 +75,18 @@ def test_the_first_start_unpacks_and_the_second_does_not(file: Path, tmp_path: P
     assert "unpacking" in first.stderr and second.stderr == ""
 
 
+def test_without_a_home_directory_nothing_is_unpacked_into_the_root_directory(
+    file: Path, tmp_path: Path
+) -> None:
+    stub = tmp_path / "id"
+    stub.write_text("#!/bin/sh\necho no-such-user\n")
+    stub.chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    refused = run(file, HOME="", PATH=path)
+    assert refused.returncode == 2 and "BENCHTUI_UNPACK" in refused.stderr
+    assert run(file, HOME="", PATH=path, BENCHTUI_UNPACK=str(tmp_path)).returncode == 7
+
+
 def test_starts_at_the_same_time_unpack_once(file: Path, tmp_path: Path) -> None:
     with ThreadPoolExecutor() as pool:
         done = list(pool.map(lambda _: run(file, BENCHTUI_UNPACK=str(tmp_path)), range(4)))
