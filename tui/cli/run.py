@@ -8,6 +8,7 @@ import sys
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING
 
+from tui.cli.shared.arguments import EXAMPLE
 from tui.cli.shared.common import (
     add_flag,
     add_host_files,
@@ -52,7 +53,7 @@ EXIT_CODES = (
     " time, 130 interrupted and saved"
 )
 EXAMPLES = (
-    "examples: benchtui run 4k random read /mnt/x --hosts 'h[1-4]'; "
+    f"examples: {EXAMPLE}; "
     "benchtui run demo/quick --hosts 'h[1-8],!h3' --hosts ansible:inventory.ini:clients; "
     "benchtui run demo/quick --hosts slurm:@io,nodes=4,time=20m; "
     "nodeset -e @io | benchtui run demo/quick --hosts - --yes"

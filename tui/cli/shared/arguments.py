@@ -124,6 +124,9 @@ Load = Callable[[str], VerbModule]
 """Imports the module of a verb, by the verb's name; parsers know names only."""
 
 
+EXAMPLE = "benchtui run 4k random read /mnt/x --hosts 'h[1-4]'"
+
+
 def parser_with(
     load: Load, wanted: Container[str], *, screens: bool = False
 ) -> argparse.ArgumentParser:
@@ -132,7 +135,7 @@ def parser_with(
     The modules of the other verbs are not loaded. `screens`: also accept the options of the
     screens, which open without a verb.
     """
-    parser = Arguments(prog="benchtui", description=ABOUT)
+    parser = Arguments(prog="benchtui", description=ABOUT, epilog=f"example: {EXAMPLE}")
     verbs = parser.add_subparsers(dest="verb_of_line", metavar="VERB")
     for name, text in VERBS.items():
         below = verbs.add_parser(name, help=text, description=text)
