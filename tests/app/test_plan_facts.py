@@ -146,3 +146,10 @@ def test_test_files_that_do_not_fit_are_told_and_marked() -> None:
     roomy, tight = LayoutAhead(None, "2 GiB free", size), LayoutAhead(None, "1 GiB free", size - 1)
     assert not space_text(made, roomy) and not space_text(made, LayoutAhead())
     assert "1 GiB free" in space_text(made, tight) and is_large(made, tight)
+
+
+def test_the_ramp_in_the_planned_time_is_named() -> None:
+    without = plan()
+    with_ramp = replace(without, steps=[replace(each, ramp_s=5.0) for each in without.steps])
+    assert "5 s ramp" in review_text(with_ramp)
+    assert "ramp" not in review_text(without)

@@ -419,13 +419,24 @@ def time_facts(plan: Plan, ahead: LayoutAhead) -> Iterator[PlanFact]:
     writing, pace = writing_text(plan, ahead), pace_text(plan, ahead)
     if total := total_text(plan, ahead):
         seconds = estimate_text(writing_s(plan, ahead) or 0.0)
-        load = duration_text(plan, time_text)
+        load = f"{duration_text(plan, time_text)}{ramp_text(plan)}"
         yield PlanFact("time", f"{total} in all", f"  load {load}")
         yield PlanFact("", "", f"writing {seconds} {pace}")
         return
     more = ", plus fill" if has_fill(plan) else ""
     more = more if writing or not plan.expected_s else f" of load{more}"
+    more += ramp_text(plan)
     yield PlanFact("time", load_and_writing(plan, ahead), more + (f"  {pace}" if pace else ""))
+
+
+def ramp_text(plan: Plan) -> str:
+    """Return how much of the load is ramp, which is not measured; empty without one."""
+    ramps = [step.ramp_s for step in plan.steps if not step.is_fill]
+    whole = sum(ramps)
+    if not whole or plan.search is not None:
+        return ""
+    each = " per step" if len(ramps) > 1 and len(set(ramps)) == 1 else ""
+    return f"; {time_text(ramps[0] if each else whole)} ramp{each} included"
 
 
 def total_text(plan: Plan, ahead: LayoutAhead) -> str:
