@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
@@ -563,18 +564,14 @@ def _main_classes(shares: Mapping[int, float]) -> tuple[int, int]:
     """Return the first and the last latency class without the rarest I/Os at each end."""
     found = sorted(shares)
     sums = list(accumulate(shares[each] for each in found))
-    first = next(each for each, share in zip(found, sums, strict=True) if share >= RARE)
-    return first, next(each for each, share in zip(found, sums, strict=True) if share >= 1 - RARE)
+    return found[bisect_left(sums, RARE)], found[bisect_left(sums, 1 - RARE)]
 
 
 def _share_axis(top: float, rows: int) -> Axis:
     """Return an axis of shares from 0 to `top` with round ticks."""
     high, marks = even_marks(top * 100, rows)
-    return Axis(
-        0,
-        high / 100,
-        AxisTicks([mark / 100 for mark in marks], [f"{mark:.6g} %" for mark in marks]),
-    )
+    ticks = AxisTicks([mark / 100 for mark in marks], [f"{mark:.6g} %" for mark in marks])
+    return Axis(0, high / 100, ticks)
 
 
 def _shares(found: Histogram) -> dict[int, float]:
