@@ -413,3 +413,11 @@ async def test_a_tab_chosen_before_the_record_was_read_is_shown_with_it(home: Pa
         screen.action_toggle_tab("findings")
         await user.sees(lambda: screen.page is not None)
         assert screen.page is not None and screen.page.tab == "findings"
+
+
+@pytest.mark.parametrize(
+    ("code", "leads"), [("dir-missing", True), ("device-missing", True), ("no-space", False)]
+)
+def test_a_target_that_refused_a_run_is_what_is_changed(code: str, leads: bool) -> None:
+    found = remedies.remedy_of("failed", [Trouble("h1", code, "because")], ["h1"])
+    assert found is not None and found.of_target is leads

@@ -399,3 +399,19 @@ async def test_a_slow_read_does_not_replace_what_a_newer_one_has_shown(
         go_on.set()
         await user.sees(handed_over.is_set)
         assert is_under_cursor(user, "lab/nightly")
+
+
+async def test_the_cursor_is_on_the_profile_that_another_screen_selected(home: Path) -> None:
+    async with opened(options(home, hosts=("local",), profile="demo/quick")) as user:
+        await user.press("2")
+        await user.sees(lambda: user.scope == "profiles" and user.cursor is not None)
+        await user.press("g", "1")
+        await user.sees(lambda: user.scope == "hosts")
+        user.app.selection.choose_profile("weka/read-iops")  # as "run again" does
+        await user.press("2")
+        await user.sees(lambda: user.cursor == "weka/read-iops")
+        await user.press("j")
+        moved = user.cursor
+        await user.press("1", "2")
+        await user.sees(lambda: user.scope == "profiles")
+        assert user.cursor == moved != "weka/read-iops"

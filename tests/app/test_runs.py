@@ -495,6 +495,19 @@ async def test_run_again_can_leave_out_hosts_and_says_so(newest: RunMaker, tmp_p
     assert any("weka-02" in caveat for caveat in found.caveats)
 
 
+async def test_run_again_after_a_missing_directory_leads_to_its_field(
+    newest: RunMaker, tmp_path: Path
+) -> None:
+    write_inventory(tmp_path, "hosts:\n  weka-[01-04]: {}\n")
+    async with stage(newest, step="runs") as (app, pilot):
+        await resuming.run_again(app, newest.run_dir, to_target=True)
+        await app.settle(pilot)
+        assert isinstance(app.screen, ReviewScreen) and app.screen.plan is not None
+        focused = app.focused
+        assert focused is not None
+        assert app.screen.form.values[str(focused.name)] == app.screen.plan.target
+
+
 async def test_run_again_knows_hosts_that_were_written_down_since(
     newest: RunMaker, tmp_path: Path
 ) -> None:

@@ -55,6 +55,7 @@ class ProfilesScreen(FilteredScreen):
         self.used: list[str] = []  # tags, newest first
         self.shows_job = False
         self.sent_to = ""  # the profile that another screen asked for
+        self.selected: str | None = None  # when this screen was shown last, or chosen here
         self._early = False  # Enter was pressed before the list was loaded
         self._stamps: Stamps | None = None
         self._comparing = False
@@ -84,6 +85,15 @@ class ProfilesScreen(FilteredScreen):
         self.set_focus(self.picklist)
         self.load_profiles(self.sent_to or self.shell.selection.profile, begins=not self.sent_to)
         self.set_interval(CHECK_FILES_S, self.check_for_changes)
+
+    def on_screen_resume(self, event: events.ScreenResume) -> None:  # noqa: ARG002
+        """Move the cursor to a profile that another screen selected since."""
+        tag, before = self.shell.selection.profile, self.selected
+        self.selected = tag
+        if tag and tag != before and self.entries:
+            self.show_rows()
+            self.picklist.move_to(tag)
+            self.show_details()
 
     # -- loading
 
@@ -254,6 +264,7 @@ class ProfilesScreen(FilteredScreen):
             self.notify("cannot read this profile: press e to edit it", severity="error")
             return
         self.shell.selection.choose_profile(entry.tag)
+        self.selected = entry.tag
         self.show_rows()
         self.shell.go("review")
 

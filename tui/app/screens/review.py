@@ -16,7 +16,7 @@ from textual.widgets import Static
 from tui.app.screens import review_form
 from tui.app.screens.plan_screen import DEFAULTS, PlanScreen, Way, ask_for_name, await_plan
 from tui.app.screens.review_form import SEARCH
-from tui.app.services.resuming import known_hosts
+from tui.app.services.resuming import TO_TARGET, known_hosts
 from tui.app.terminal import actions
 from tui.app.terminal.action import key_name
 from tui.model.hostspec import LOCAL
@@ -83,6 +83,7 @@ class ReviewScreen(PlanScreen):
     def __init__(self) -> None:
         super().__init__()
         self._made_for: object = None  # what the form was filled for
+        self._sent_to = ""  # the place that another screen asked for
         # what a reset to the profile's values replaced, and of which profile
         self.typed_before: tuple[str, dict[str, Any]] = "", {}
 
@@ -129,7 +130,16 @@ class ReviewScreen(PlanScreen):
         self.replan()
         if not isinstance(self.focused, Widget):
             self.set_focus(self.plan_pane)
+        if self._sent_to == TO_TARGET and self.plan is not None:
+            target = self.plan.target
+            holds = (name for name, text in self.form.values.items() if target and text == target)
+            self.form.focus_on(next(holds, ""))
+        self._sent_to = ""
         self.show_keys()
+
+    def arrive(self, at: str) -> None:
+        """Move to a place in the form once the plan is made."""
+        self._sent_to = at
 
     async def action_local(self) -> None:
         """Select this machine, if no host is selected."""

@@ -138,6 +138,15 @@ def trust_question(keys: Sequence[Presented]) -> Confirm:
 
 UNKNOWN_KEY = "host-key-unknown"
 NOT_REACHED = ("unreachable", "refused", "timeout")  # codes of HostError
+# codes of the preflight about a target, as opposed to the space in it
+OF_TARGET = (
+    "dir-missing",
+    "dir-not-a-directory",
+    "dir-not-writable",
+    "device-missing",
+    "target-is-device",
+    "target-not-a-file",
+)
 WORDS = {
     "take": "asks whether to wait for the hosts, or to run anyway",
     "trust": "check the hosts' keys",
@@ -151,6 +160,7 @@ class Remedy:
 
     kind: Literal["take", "trust", "change"]
     troubles: tuple[Trouble, ...] = ()
+    of_target: bool = False  # the target is to be changed
 
     @property
     def words(self) -> str:
@@ -180,7 +190,8 @@ def remedy_of(
         return Remedy("trust", unknown)
     away = tuple(each for each in found if each.code in NOT_REACHED)
     some_left = set(hosts) - {each.host for each in away}
-    return Remedy("change", away if some_left else ()) if state == "failed" else None
+    of_target = any(each.code in OF_TARGET for each in found)
+    return Remedy("change", away if some_left else (), of_target) if state == "failed" else None
 
 
 def of_state(state: RunState) -> Remedy | None:
@@ -219,7 +230,7 @@ def mend(screen: StepScreen, remedy: Remedy | None, run_dir: Path, plan: Plan | 
         hosts = [host for host in plan.hosts if host.name in remedy.hosts]
         screen.run_worker(_trust(screen, hosts, run_dir), group="trust", exclusive=True)
     else:
-        again_without = run_again(screen.shell, run_dir, remedy.hosts)
+        again_without = run_again(screen.shell, run_dir, remedy.hosts, to_target=remedy.of_target)
         screen.shell.run_worker(again_without, group="again", exclusive=True)
 
 

@@ -38,13 +38,17 @@ if TYPE_CHECKING:
 
 
 # screens to which Escape on Review returns after "run again"
+TO_TARGET = "target"  # place on Review: the field of the plan's target
 AGAIN_FROM = ("runs", "result")
 
 
-async def run_again(shell: AppShell, run_dir: Path, without: Collection[str] = ()) -> None:
+async def run_again(
+    shell: AppShell, run_dir: Path, without: Collection[str] = (), *, to_target: bool = False
+) -> None:
     """Select the hosts, profile and parameters of a run, and show Review.
 
-    `without`: hosts of the run that were not reached, and are not selected.
+    `without`: hosts of the run that were not reached, and are not selected. `to_target`: in the
+    field of the target, which stopped that run.
     """
     asked_on = str(getattr(shell.screen, "SCOPE", ""))
     shell.forget_fleet()  # its hosts may have been added since
@@ -57,7 +61,7 @@ async def run_again(shell: AppShell, run_dir: Path, without: Collection[str] = (
         return
     choose(shell.selection, chosen)
     shell.again_from = asked_on if asked_on in AGAIN_FROM else ""
-    shell.go("review")
+    shell.go("review", TO_TARGET if to_target else "")
 
 
 @dataclass(frozen=True, slots=True)
