@@ -86,7 +86,7 @@ class ProfilesScreen(FilteredScreen):
         self.load_profiles(self.sent_to or self.shell.selection.profile, begins=not self.sent_to)
         self.set_interval(CHECK_FILES_S, self.check_for_changes)
 
-    def on_screen_resume(self, event: events.ScreenResume) -> None:  # noqa: ARG002
+    async def on_screen_resume(self, event: events.ScreenResume) -> None:  # noqa: ARG002
         """Move the cursor to a profile that another screen selected since."""
         tag, before = self.shell.selection.profile, self.selected
         self.selected = tag
