@@ -289,6 +289,15 @@ async def test_a_file_that_is_only_read_is_in_the_highest_layer_that_has_it(
     assert list(dict.fromkeys(kinds)) == found
 
 
+async def test_a_loop_device_whose_file_is_in_a_layer_in_memory_is_in_memory(
+    tmp_path: Path, shell: str
+) -> None:
+    layers = overlay(f"lowerdir=/data/low:{LOWER},upperdir=/data/up")
+    layers |= {"/sys/devices/virtual/block/loop0/loop/backing_file": "/merged/ram"}
+    facts = await facts_of(machines.plant(tmp_path, layers), shell, "/dev/loop0")
+    assert [mount.fstype for mount in rows(facts, Mount)] == ["overlay", "tmpfs"]
+
+
 async def test_a_file_mounted_on_its_own_is_found(tmp_path: Path, shell: str) -> None:
     line = "54 22 0:30 /x /data/bound rw - tmpfs tmpfs rw"
     machine = machines.loop_device("/disk.img", IN_MEMORY, line)

@@ -155,6 +155,12 @@ def memory_below(rng: Random) -> Lie:
     )
 
 
+def memory_layer(rng: Random) -> Lie:
+    """An overlay that has the file in a layer in memory."""
+    return Lie("layer in memory", reads(rng), "direct-io", root=True, sabotage=places.layered,
+               others=("storage-traffic",))  # fmt: skip
+
+
 def full(rng: Random) -> Lie:
     """A file system that is nearly full."""
     share = rng.uniform(0.8, 0.91)
@@ -507,7 +513,7 @@ def other_program(rng: Random) -> Lie:
 LIES: tuple[Draw, ...] = (
     unwritten, partly_written, buffered, hot, same_offsets, one_file_in_order, not_as_planned,
     another_job,
-    in_memory, memory_below, full, shared,
+    in_memory, memory_below, memory_layer, full, shared,
     reducible, reducible,
     without_barriers, flush_in_memory, never_flushed, too_much, depth_in_vain, short, too_short,
     late, ended, role_short, role_late, role_ended, held_by_group, little_memory,

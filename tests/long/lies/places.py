@@ -23,6 +23,7 @@ BLKIO, CPU = Path("/sys/fs/cgroup/blkio"), Path("/sys/fs/cgroup/cpu")
 MEMORY = Path("/sys/fs/cgroup/memory")
 PERIOD_US = 100_000
 LIMIT = 4 * MIB
+FILE = 32 * MIB
 
 
 @contextmanager
@@ -107,6 +108,24 @@ def memory_below(place: Place) -> Iterator[Setting]:
     image = Path(tempfile.mkstemp(prefix="lie-", dir="/dev/shm")[1])
     with small_disk(place, 96 * MIB, image=image) as where:
         yield Setting(filename=f"{where}/data")
+
+
+@contextmanager
+def layered(place: Place) -> Iterator[Setting]:
+    """An overlay on the target's disk whose file is in a lower layer in memory."""
+    where = place.folder / "mnt"
+    with tempfile.TemporaryDirectory(prefix="lie-", dir="/dev/shm") as lower:
+        layers = {"lowerdir": Path(lower)}
+        layers |= {f"{name}dir": place.folder / name for name in ("upper", "work")}
+        for each in (where, layers["upperdir"], layers["workdir"]):
+            each.mkdir()
+        quietly("dd", "if=/dev/urandom", f"of={lower}/data", f"bs={MIB}", f"count={FILE // MIB}")
+        options = ",".join(f"{name}={path}" for name, path in layers.items())
+        quietly("mount", "-t", "overlay", "-o", options, "lie", where)
+        try:
+            yield Setting(filename=f"{where}/data")
+        finally:
+            quietly("umount", where)
 
 
 @contextmanager

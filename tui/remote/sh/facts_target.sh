@@ -90,7 +90,7 @@ bt_facts_target() { # INDEX PATH [FILE]: its mount and the devices below, then t
   local path="$2" under=''
   if [ -n "${3:-}" ] && [ -f "$BT_ROOT$path" ]; then bt_real_file "$path"; path=$BT_GOT
   elif [ ! -d "$BT_ROOT$path" ]; then
-    case ${3:-}:$path in :/dev/*) bt_named_device "$path"; return ;; esac # but not a file in /dev/shm
+    case ${3:-}:$path in :/dev/*) bt_named_device "$path"; bt_facts_under "$1"; return ;; esac # but not a file in /dev/shm
     while [ -n "$path" ] && [ ! -d "$BT_ROOT$path" ]; do path=${path%/*}; done
   fi
   bt_real "$BT_ROOT${path:-/}" && path=${BT_GOT#"$BT_ROOT"}
@@ -113,6 +113,11 @@ bt_facts_target() { # INDEX PATH [FILE]: its mount and the devices below, then t
     under=$(bt_in_layers "$BT_MOUNT_ROOT" "$BT_MOUNT_AT" "$under" "${path:-/}" | sed 1q)
     [ -z "$under" ] || BT_UNDER=$BT_UNDER$under$BT_NL
   fi
+  bt_facts_under "$1"
+}
+
+bt_facts_under() { # INDEX: what the files in BT_UNDER are on
+  local under=''
   while [ -n "$BT_UNDER" ]; do
     under=${BT_UNDER%%"$BT_NL"*} BT_UNDER=${BT_UNDER#*"$BT_NL"}
     case $BT_NL$BT_TAKEN in *"$BT_NL$under$BT_NL"*) continue ;; esac
