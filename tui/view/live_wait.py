@@ -86,6 +86,18 @@ def waiting_of(state: RunState, plan: Plan | None) -> Waiting | None:
     return None
 
 
+def first_samples_text(state: RunState, plan: Plan | None) -> str:
+    """Return why there are no samples yet: the ramp, which is not measured, if the step has one."""
+    known = plan is not None and state.step is not None and state.step < len(plan.steps)
+    step = plan.steps[state.step or 0] if plan is not None and known else None
+    if state.phase != "measure" or step is None or not step.ramp_s:
+        return FIRST_SAMPLES
+    elapsed = max(0.0, state.clock.now - state.phase_started_t - step.startdelay_s)
+    if elapsed >= step.ramp_s:
+        return FIRST_SAMPLES
+    return f"ramp, not measured: {clock(elapsed)} of {clock(step.ramp_s)}"
+
+
 def _of_hosts(title: str, done: str, hosts: Collection[str], missing: Collection[str]) -> Waiting:
     """Return how many hosts are ready, and which hosts are missing."""
     ready = len(hosts) - len(missing)

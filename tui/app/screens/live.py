@@ -49,7 +49,7 @@ from tui.text.plot import TimeAxis
 from tui.view import live_health, live_series
 from tui.view.live_marks import Marks
 from tui.view.live_series import HostsOverTime
-from tui.view.live_wait import FIRST_SAMPLES, NO_SAMPLES, waiting_of
+from tui.view.live_wait import FIRST_SAMPLES, NO_SAMPLES, first_samples_text, waiting_of
 from tui.view.operations import is_in_phase, operation_tiles
 
 SEEK_S = 10.0  # of a replay, per key
@@ -363,8 +363,12 @@ class RunPanels:
         graphs: tuple[Graph, ...] = panels(
             subject, waits, axis, ascii_only=plain, counted=counted, waiting=self.look.waiting
         )
-        if state.ended:
-            graphs = tuple(replace(graph, empty=NO_SAMPLES) for graph in graphs)
+        none = NO_SAMPLES if state.ended else first_samples_text(state, self.screen.plan)
+        if none != FIRST_SAMPLES:
+            graphs = tuple(
+                replace(graph, empty=none) if state.ended or graph.empty == FIRST_SAMPLES else graph
+                for graph in graphs
+            )
         if self.look.shown_job is None:  # single jobs are not kept
             graphs = with_behind(
                 graphs, subject, self.behind.shown, state.current.step, self.look.host or ""
@@ -374,7 +378,6 @@ class RunPanels:
         if hosts_are_due:
             yield from self.painting_strip(axis)
         yield
-        none = NO_SAMPLES if state.ended else FIRST_SAMPLES
         self.screen.query_one(HeatPanel).empty = (
             self.look.waiting.text if self.look.waiting is not None else none
         )
