@@ -13,7 +13,8 @@ from tests.engine.test_prove import DEPTH, kept, proof
 from tests.samples.records import IOPS, run, step
 from tui.analysis.compare import compare
 from tui.app.screens.review_plan import plan_lines
-from tui.cli.shared.review import review_text
+from tui.cli.shared.review import review_text, too_little_here
+from tui.engine.inputs.hosts import LOCAL_ADDRESS
 from tui.engine.inputs.profiles import Catalogue
 from tui.engine.plan.plan import Choices, build_plan
 from tui.engine.plan.search import SearchChoice
@@ -121,7 +122,9 @@ def test_what_review_warns_of_is_printed_too(kind: str) -> None:
 
 def test_it_is_said_how_many_runs_compare_needs() -> None:
     assert "1  (compare needs 4)" in review_text(plan())
-    assert "4  (comparing 2 points needs 5)" in review_text(plan(repeat=4, **SWEEP)), "two headlines"
+    assert "4  (comparing 2 points needs 5)" in review_text(plan(repeat=4, **SWEEP)), (
+        "two headlines"
+    )
 
 
 @pytest.mark.parametrize("points", [1, 2, 5, 6])
@@ -153,3 +156,14 @@ def test_the_ramp_in_the_planned_time_is_named() -> None:
     with_ramp = replace(without, steps=[replace(each, ramp_s=5.0) for each in without.steps])
     assert "5 s ramp" in review_text(with_ramp)
     assert "ramp" not in review_text(without)
+
+
+def test_a_dry_run_on_this_machine_says_that_test_files_do_not_fit(tmp_path: Path) -> None:
+    for size, fits in (("1M", True), ("100T", False)):
+        made = plan(
+            "demo/quick",
+            overrides={"size": size, "directory": str(tmp_path)},
+            hosts=[LOCAL_ADDRESS],
+        )
+        text = review_text(made, too_little_here(made))
+        assert ("but only" not in text) is fits

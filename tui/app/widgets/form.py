@@ -80,6 +80,7 @@ class Field(Vertical):
         &.-wrong .field-error { display: block; }
         &.-long > Horizontal { layout: vertical; }
         &.-long .field-label { width: 1fr; }
+        &.-long TextInput { padding: 0; }
         &.-entered .field-hint { display: block; }
         &.-entered .field-label { color: $bright; }
         &.-cursor .field-label {

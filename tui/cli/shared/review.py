@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 from tui.metrics import units
+from tui.model.hostspec import LOCAL
 from tui.model.objects import stores_of
 from tui.model.plan import HostTask, Plan, Step, written_devices
 from tui.record.progress import kind_text
 from tui.text.objects import objects_text
 from tui.view.plan import plan_facts, time_text, warnings
-from tui.view.plan_layout import NOTHING_KNOWN, LayoutAhead, layout_bytes, with_rate
+from tui.view.plan_layout import NOTHING_KNOWN, LayoutAhead, layout_bytes, space_text, with_rate
 from tui.view.plan_steps import (
     PlanPart,
     grid_rows,
@@ -40,7 +43,24 @@ def layout_ahead(plan: Plan) -> LayoutAhead:
 
     if not any(layout_bytes(plan).values()):
         return NOTHING_KNOWN
-    return with_rate(NOTHING_KNOWN, last_layout_rate(RunStore(paths().runs), plan))
+    return with_rate(too_little_here(plan), last_layout_rate(RunStore(paths().runs), plan))
+
+
+def too_little_here(plan: Plan) -> LayoutAhead:
+    """Return the free space of this machine if the plan's test files on it need more."""
+    if plan.target is None or [host.name for host in plan.hosts] != [LOCAL]:
+        return NOTHING_KNOWN
+    place = Path(plan.target)
+    at = next((each for each in (place, *place.parents) if each.is_dir()), None)
+    if at is None:
+        return NOTHING_KNOWN
+    free = shutil.disk_usage(at).free
+    needed = sum(layout_bytes(plan).values())
+    return (
+        LayoutAhead(free=f"{units.size(free)} free", free_bytes=free)
+        if needed > free
+        else (NOTHING_KNOWN)
+    )
 
 
 def _lines(plan: Plan, ahead: LayoutAhead) -> Iterator[str]:
@@ -50,7 +70,8 @@ def _lines(plan: Plan, ahead: LayoutAhead) -> Iterator[str]:
         f"{'params':<{INDENT}}"
         f"{', '.join(f'{name}={value}' for name, value in {**plan.params, **plan.texts}.items())}"
     )
-    yield from (f"{'note':<{INDENT}}{text}" for text in warnings(plan))
+    notes = (*filter(None, [space_text(plan, ahead)]), *warnings(plan))
+    yield from (f"{'note':<{INDENT}}{text}" for text in notes)
     yield from _destroyed(plan)
     if len(plan.steps) > 1:
         parts = parts_of(plan)
