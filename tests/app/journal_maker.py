@@ -502,3 +502,12 @@ def distributed(found: Histogram, mean_ns: float, percentiles: Iterable[str]) ->
 def host_names(count: int) -> list[str]:
     """Return weka-01, weka-02, ..."""
     return [f"weka-{number:02}" for number in range(1, count + 1)]
+
+
+def make_run(home: Path, day: int, tag: str, hosts: int = 2) -> RunMaker:
+    """Return a run of a day of November 2026 that has measured for five seconds."""
+    run_id = f"202611{day:02}T101530Z-{tag.replace('/', '-')}-00{day:02}"
+    utc = f"2026-11-{day:02}T10:15:30.000000Z"
+    maker = RunMaker(home / "runs" / run_id, host_names(hosts), READS, tag=tag, utc=utc)
+    maker.begin().go().measure(5)
+    return maker

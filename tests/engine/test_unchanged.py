@@ -105,7 +105,7 @@ def file_appeared(run: Run) -> None:
 
 
 SWAPS: dict[Callable[[Run], None], str] = {
-    directory_became_a_link: "it now leads to ",
+    directory_became_a_link: "it now resolves to ",
     directory_replaced: "the directory was replaced",
     file_replaced: "was replaced since the preflight",
     file_became_a_link: "was replaced since the preflight",

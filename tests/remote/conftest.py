@@ -14,7 +14,9 @@ import pytest_asyncio
 from tests.lab.sshd import SshdLab
 from tests.leftovers import MARK
 from tui.model.address import HostAddress
+from tui.model.hostfacts import Fact
 from tui.remote.agent import Agent
+from tui.remote.answers import HostProbe
 from tui.remote.connections import Connections
 from tui.remote.local import LocalTransport
 
@@ -50,11 +52,35 @@ def agent_under(shell: str, *, setsid: bool = True, name: str = "local") -> Agen
     )
 
 
+NOTHING = HostProbe({}, {})
+
+
+def machine_agent(root: Path, shell: str = "dash", path: str = "") -> Agent:
+    """An agent that takes a directory for the root of its machine."""
+    environ = {
+        **os.environ,
+        "BT_ROOT": str(root),
+        "PATH": f"{path}:{os.environ['PATH']}" if path else os.environ["PATH"],
+    }
+    transport = LocalTransport(HostAddress(name="m", transport="local"), SHELLS[shell], environ)
+    return Agent(transport, new_run_id())
+
+
+async def facts_of(root: Path, shell: str, *targets: str, path: str = "") -> dict[str, Fact]:
+    return await machine_agent(root, shell, path).facts(NOTHING, targets, ["no-such/fio"])
+
+
 async def put_away(agent: Agent) -> None:
     """End what a test left of its run, and check that nothing of it stays."""
     await agent.sweep(kill=True)
     await agent.clean()
     assert await agent.sweep(kill=False) == []
+
+
+@pytest.fixture(params=UNDER_EACH)
+def shell(request: pytest.FixtureRequest) -> str:
+    """The name of a shell, each in turn."""
+    return str(request.param)
 
 
 @pytest_asyncio.fixture

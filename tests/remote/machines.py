@@ -10,6 +10,7 @@ BLOCK = "/sys/devices/virtual/block"
 MOUNTS = (
     "22 1 8:2 / / rw,relatime shared:1 - ext4 /dev/sda2 rw\n23 22 0:21 / /proc rw - proc proc rw\n"
 )
+IN_MEMORY = "52 22 0:30 / /dev/shm rw - tmpfs tmpfs rw"
 
 
 def plant(root: Path, *parts: dict[str, str]) -> Path:

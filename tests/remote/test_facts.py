@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from tests.patience import PATIENCE_S
 from tests.remote import machines
-from tests.remote.conftest import PRESENT, SHELLS, UNDER_EACH, new_run_id
+from tests.remote.conftest import NOTHING, PRESENT, SHELLS, facts_of, machine_agent, new_run_id
 from tui.model.address import HostAddress
 from tui.model.event import HostFactsCollected, decode, encode
 from tui.model.host_tables import (
@@ -37,35 +37,14 @@ from tui.model.host_tables import (
 )
 from tui.model.hostfacts import HOST_FACTS, Fact, fact_of
 from tui.remote.agent import Agent
-from tui.remote.answers import AgentAnswer, HostProbe
+from tui.remote.answers import AgentAnswer
 from tui.remote.facts import cpu_list, host_facts, parse_facts
 from tui.remote.local import LocalTransport
 from tui.remote.scripts import Script
 from tui.remote.transport import HostError
 
-NOTHING = HostProbe({}, {})
 MOST_PROCESSES = 60
 MOST_BYTES = 8192
-
-
-def machine_agent(root: Path, shell: str = "dash", path: str = "") -> Agent:
-    """An agent that takes a directory for the root of its machine."""
-    environ = {
-        **os.environ,
-        "BT_ROOT": str(root),
-        "PATH": f"{path}:{os.environ['PATH']}" if path else os.environ["PATH"],
-    }
-    transport = LocalTransport(HostAddress(name="m", transport="local"), SHELLS[shell], environ)
-    return Agent(transport, new_run_id())
-
-
-@pytest.fixture(params=UNDER_EACH)
-def shell(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-async def facts_of(root: Path, shell: str, *targets: str, path: str = "") -> dict[str, Fact]:
-    return await machine_agent(root, shell, path).facts(NOTHING, targets, ["no-such/fio"])
 
 
 # -- this machine
@@ -226,12 +205,9 @@ async def test_disk_below_a_partition(tmp_path: Path, shell: str) -> None:
     assert disk.read_ahead_bytes == 128 << 10
 
 
-IN_MEMORY = "52 22 0:30 / /dev/shm rw - tmpfs tmpfs rw"
-
-
 async def test_a_loop_device_is_followed_to_what_its_file_is_on(tmp_path: Path, shell: str) -> None:
     root = machines.plant(
-        tmp_path, machines.loop_device("/dev/shm/disk.img", IN_MEMORY) | {"/dev/shm": "/"}
+        tmp_path, machines.loop_device("/dev/shm/disk.img", machines.IN_MEMORY) | {"/dev/shm": "/"}
     )
     facts = await facts_of(root, shell, "/data/fio")
     assert [(mount.path, mount.fstype) for mount in rows(facts, Mount)] == [
@@ -242,65 +218,9 @@ async def test_a_loop_device_is_followed_to_what_its_file_is_on(tmp_path: Path, 
     assert (layer.backing, layer.direct) == ("/dev/shm/disk.img", False)
 
 
-async def test_an_overlay_is_followed_to_its_upper_directory(tmp_path: Path, shell: str) -> None:
-    overlay = (
-        "53 22 0:40 / /merged rw - overlay overlay"
-        " rw,lowerdir=/low,upperdir=/data/up,workdir=/data/work"
-    )
-    machine = machines.loop_device("/dev/shm/disk.img", IN_MEMORY, overlay)
-    root = machines.plant(tmp_path, machine | {"/dev/shm": "/", "/merged": "/", "/data/up": "/"})
-    facts = await facts_of(root, shell, "/merged")
-    assert [mount.fstype for mount in rows(facts, Mount)] == ["overlay", "ext4", "tmpfs"]
-    assert "upperdir" not in rows(facts, Mount)[0].options, "each container has its own"
-
-
-def overlay(options: str) -> dict[str, str]:
-    """/merged over layers on /data (ext4 on a loop device) and in memory, seen from its
-    subdirectory /in it.
-    """
-    line = f"53 22 0:40 /in /merged rw - overlay none rw,{options},workdir=/data/work"
-    machine = machines.loop_device("/disk.img", IN_MEMORY, line)
-    kept = ("/data/up/in/new", "/data/low/in/old", "/dev/shm/a b:c/in/old", "/dev/shm/a b:c/in/ram")
-    seen = {f"/merged/{name}": "" for name in ("new", "old", "ram")}
-    return machine | dict.fromkeys(kept, "") | seen | {"/data/work": "/"}
-
-
-LOWER = r"/dev/shm/a\040b\134:c"
-
-
-@pytest.mark.parametrize(
-    ("options", "file", "found"),
-    [
-        (f"lowerdir=/data/low:{LOWER},upperdir=/data/up", "new", ["overlay", "ext4"]),
-        (f"lowerdir=/data/low:{LOWER},upperdir=/data/up", "old", ["overlay", "ext4"]),
-        (f"lowerdir={LOWER}:/data/low,upperdir=/data/up", "old", ["overlay", "ext4", "tmpfs"]),
-        (f"lowerdir=/data/low:{LOWER},upperdir=/data/up", "ram", ["overlay", "ext4", "tmpfs"]),
-        (f"lowerdir+=/data/low,lowerdir+={LOWER},upperdir=/data/up", "ram", ["overlay", "ext4", "tmpfs"]),
-        (f"lowerdir=/data/low:{'/gone:' * 200}{LOWER},upperdir=/data/up", "ram", ["overlay", "ext4", "tmpfs"]),
-        (f"lowerdir=/data/low:{LOWER},upperdir=/elsewhere", "ram", ["overlay"]),
-    ],
-)  # fmt: skip
-async def test_a_file_that_is_only_read_is_in_the_highest_layer_that_has_it(
-    tmp_path: Path, shell: str, options: str, file: str, found: list[str]
-) -> None:
-    root = machines.plant(tmp_path, overlay(options))
-    facts = await facts_of(root, shell, "/merged", f"read:/merged/{file}")
-    kinds = [mount.fstype for mount in rows(facts, Mount)]
-    assert list(dict.fromkeys(kinds)) == found
-
-
-async def test_a_loop_device_whose_file_is_in_a_layer_in_memory_is_in_memory(
-    tmp_path: Path, shell: str
-) -> None:
-    layers = overlay(f"lowerdir=/data/low:{LOWER},upperdir=/data/up")
-    layers |= {"/sys/devices/virtual/block/loop0/loop/backing_file": "/merged/ram"}
-    facts = await facts_of(machines.plant(tmp_path, layers), shell, "/dev/loop0")
-    assert [mount.fstype for mount in rows(facts, Mount)] == ["overlay", "tmpfs"]
-
-
 async def test_a_file_mounted_on_its_own_is_found(tmp_path: Path, shell: str) -> None:
     line = "54 22 0:30 /x /data/bound rw - tmpfs tmpfs rw"
-    machine = machines.loop_device("/disk.img", IN_MEMORY, line)
+    machine = machines.loop_device("/disk.img", machines.IN_MEMORY, line)
     machine |= {"/data/bound": "", "/data/plain": "", "/dev/shm/y": ""}
     machine |= {"/data/linked": "-> /dev/shm/y"}
     root = machines.plant(tmp_path, machine)

@@ -561,34 +561,6 @@ def test_the_devices_below_a_target_are_found_under_every_shell(shell: str, tmp_
     ]
 
 
-@pytest.mark.parametrize(
-    ("lower", "devices"), [("tmpfs", ["vda"]), ("ext4", ["vda", "vdb"]), ("fuse.ceph", [])]
-)
-def test_an_overlay_has_the_devices_of_all_its_layers(
-    lower: str, devices: list[str], tmp_path: Path
-) -> None:
-    """Unless one is on a file system whose devices are unknown: bytes would seem to be missing."""
-    place = {"tmpfs": "0:50", "ext4": "254:1", "fuse.ceph": "0:50"}[lower]
-    info = (
-        f"22 1 254:0 / / rw - ext4 /dev/vda rw\n30 22 {place} / /low rw - {lower} none rw\n"
-        f"31 22 0:60 / {tmp_path} rw - overlay none rw,lowerdir=/low:/gone,upperdir=/up\n"
-    )
-    files: Files = {
-        "proc/self/mountinfo": info,
-        "sys/devices/vda/dev": "254:0\n",
-        "sys/devices/vdb/dev": "254:1\n",
-    }
-    tree = ProcTree(tmp_path / "t", [files])
-    root = tmp_path / "t" / "root"
-    for number, name in enumerate(("vda", "vdb")):
-        (root / "sys/dev/block").mkdir(parents=True, exist_ok=True)
-        (root / f"sys/dev/block/254:{number}").symlink_to(root / f"sys/devices/{name}")
-    for layer in ("low", "up"):
-        (root / layer).mkdir()
-    lines = tree.lines(targets=[str(tmp_path)])
-    assert [line.name for line in lines if isinstance(line, Device)] == devices
-
-
 def test_a_target_without_a_block_device_is_named(tmp_path: Path) -> None:
     info = f"30 22 0:50 / {tmp_path} rw - fuse.ceph ceph-fuse rw\n"
     lines = ProcTree(tmp_path / "t", [{"proc/self/mountinfo": info}]).lines(targets=[str(tmp_path)])

@@ -78,7 +78,7 @@ APART = "parameters"  # title of those in which runs of a profile differ
 CHROME_LINES = 2  # top line and keys
 
 
-class Around(Struct, frozen=True):
+class RowContext(Struct, frozen=True):
     """The runs with the same setup, and in which parameters runs of a profile differ."""
 
     history: EarlierRuns
@@ -136,9 +136,9 @@ class RunsScreen(FilteredScreen):
         )
 
     @property
-    def around(self) -> Around:
+    def around(self) -> RowContext:
         """What the cells of the list say in view of the other runs."""
-        return Around(self.history, self.apart)
+        return RowContext(self.history, self.apart)
 
     @property
     def preview(self) -> RunPreview:
@@ -354,7 +354,7 @@ class RunsScreen(FilteredScreen):
 
 
 def columns(
-    symbols: Symbols, marked: Sequence[str], cells: int, around: Callable[[], Around]
+    symbols: Symbols, marked: Sequence[str], cells: int, around: Callable[[], RowContext]
 ) -> tuple[Column[RunSummary], ...]:
     """Return the columns of the list; `marked` runs have a letter in front.
 
