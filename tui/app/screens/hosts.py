@@ -247,7 +247,7 @@ class HostsScreen(FilteredScreen):
         self.set_class(self.host_list.lines > room * LONG, "-long")
         beside = self.size.width >= BROAD_FROM and self.has_class("-long")
         share_height(self.picklist, room, 0 if beside else max(LEAST_DETAILS, round(room * share)))
-        self.show_useful_keys()
+        show_useful_keys(self)
 
     def show_details(self) -> None:
         """Show the details of the row under the cursor; without hosts, what to do."""
@@ -260,13 +260,7 @@ class HostsScreen(FilteredScreen):
             return detail_lines(host_list, key, width, room, broad=self.has_class("-broad"))
 
         pane.show(lines)
-        self.show_useful_keys()
-
-    def show_useful_keys(self) -> None:
-        """Leave keys that are useless at present out of the footer."""
-        host, narrow = self.host_list.at(self.picklist.cursor_key), self.has_class("-narrow")
-        useless = hosts_list.useless_keys(self.host_list, host, narrow=narrow)
-        self.query_one(KeyBar).leave_out(*sorted(useless))
+        show_useful_keys(self)
 
     @on(PickList.Moved)
     def cursor_moved(self) -> None:
@@ -395,6 +389,13 @@ class HostsScreen(FilteredScreen):
 
         host = self.host_list.at(self.picklist.cursor_key)
         hosts_inventory.remove(self, host, self.load_hosts)
+
+
+def show_useful_keys(screen: HostsScreen) -> None:
+    """Leave keys that are useless at present out of the footer."""
+    host, narrow = screen.host_list.at(screen.picklist.cursor_key), screen.has_class("-narrow")
+    useless = hosts_list.useless_keys(screen.host_list, host, narrow=narrow)
+    screen.query_one(KeyBar).leave_out(*sorted(useless))
 
 
 def detail_lines(

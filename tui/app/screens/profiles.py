@@ -54,6 +54,7 @@ class ProfilesScreen(FilteredScreen):
         self.job: JobInWords | None = None  # that the search describes
         self.used: list[str] = []  # tags, newest first
         self.shows_job = False
+        self.detail = TextPane(id="profiles-detail")
         self.sent_to = ""  # the profile that another screen asked for
         self.selected: str | None = None  # when this screen was shown last, or chosen here
         self._early = False  # Enter was pressed before the list was loaded
@@ -69,16 +70,10 @@ class ProfilesScreen(FilteredScreen):
         picklist.add_class("pane", update=False)
         picklist.border_title = "Profiles"
         filter_ = FilterInput(SEARCHES, "profiles-filter")
-        detail = TextPane(id="profiles-detail")
-        detail.fills = True  # with job files, if they fit
+        self.detail.fills = True  # with job files, if they fit
         yield Horizontal(
-            Vertical(picklist, filter_, id="profiles-side"), detail, id="profiles-body"
+            Vertical(picklist, filter_, id="profiles-side"), self.detail, id="profiles-body"
         )
-
-    @property
-    def detail(self) -> TextPane:
-        """The pane with the details."""
-        return self.query_one(TextPane)
 
     def on_mount(self) -> None:
         """Show the list at once; a thread reads the catalogue."""
@@ -192,7 +187,7 @@ class ProfilesScreen(FilteredScreen):
         )
         self.show_view_key()
         if entry is not None:
-            self.detail.show(self.profile_builder(entry))
+            self.detail.show(profile_builder(self, entry))
         elif family:
             self.detail.show(partial(profile_text.family, family))
         else:
@@ -214,17 +209,6 @@ class ProfilesScreen(FilteredScreen):
         works = self.current is not None and not self.filter.has_focus
         key = "v description" if self.shows_job else "v job file"
         entitle(self.detail, subtitle=key if works else "")
-
-    def profile_builder(self, entry: CatalogueEntry) -> Builder:
-        """Return the builder of the description or the job file of a profile."""
-        try:
-            loaded = self.shell.catalogue.load_file(entry.path, preset=entry.preset)
-            if not self.shows_job:
-                return partial(description, self, loaded, entry.headline)
-            lines = review_plan.job_files(sample_plan(loaded, self.shell))
-        except BenchtuiError as error:
-            return partial(profile_text.broken, error.problems, self.shell.symbols)
-        return lambda width: [part for line in lines for part in folded(line, width)]
 
     @property
     def current(self) -> CatalogueEntry | None:
@@ -367,6 +351,18 @@ async def write_profile(catalogue: Catalogue, origin: str, answer: tuple[str, st
     loaded = catalogue.load(origin)
     text = extending(loaded, tag) if how == "extend" else retagged(loaded.text, tag)
     create(catalogue, tag, text)
+
+
+def profile_builder(screen: ProfilesScreen, entry: CatalogueEntry) -> Builder:
+    """Return the builder of the description or the job file of a profile."""
+    try:
+        loaded = screen.shell.catalogue.load_file(entry.path, preset=entry.preset)
+        if not screen.shows_job:
+            return partial(description, screen, loaded, entry.headline)
+        lines = review_plan.job_files(sample_plan(loaded, screen.shell))
+    except BenchtuiError as error:
+        return partial(profile_text.broken, error.problems, screen.shell.symbols)
+    return lambda width: [part for line in lines for part in folded(line, width)]
 
 
 def description(
