@@ -11,9 +11,9 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from tests.app.journal_maker import RunMaker
+from tests.app.journal_maker import RunMaker, make_run
 from tests.app.stage import SMALL, WIDE, app_on, settle, stage
-from tests.app.test_runs import make_run, rows
+from tests.app.test_runs import rows
 from tests.patience import seen
 from tui.app.dialogs.export import CopyDialog
 from tui.app.frame.step_screen import KeyBar
