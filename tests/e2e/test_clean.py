@@ -220,7 +220,7 @@ def test_a_directory_that_is_swapped_between_two_measurements_is_not_written_to(
     (target / "in").rename(target / "away")
     (target / "in").symlink_to(precious)
     wait_until((run_dir / "run.json").exists, "the end of the run")
-    leads = f"{target}/in: it now leads to {precious}"
+    leads = f"{target}/in: it now resolves to {precious}"
     assert any(leads in text for text in told_in(run_dir))
     assert json.loads((run_dir / "run.json").read_text())["state"] == "partial"
     assert (precious / "data.0.0").read_bytes() == b"precious" * (1 << 17), (

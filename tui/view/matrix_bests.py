@@ -130,7 +130,7 @@ def _columns(table: MatrixTable, rows: Sequence[BestRow], axis: str) -> list[Col
     if any(row.knee is not None for row in rows):
         columns += [
             Column(f"{KNEE} knee", lambda row: _knee(row, axis), right=True, role=GOOD),
-            Column("gain after", _beyond, right=True, drop=1, role=LABEL),
+            Column("beyond", _beyond, right=True, drop=1, role=LABEL),
         ]
     return columns
 

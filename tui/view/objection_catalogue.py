@@ -170,6 +170,7 @@ OBJECTIONS: tuple[Objection, ...] = (
             "above-depth",
             "above-offered",
             "direct-io",
+            "root-target",
         ),
         ("concurrency",),
         supported_by={"direct-io": ("direct", "not-direct")},
