@@ -123,7 +123,9 @@ def test_a_mix_whose_directions_are_both_held_at_their_rate_is_limited_by_it() -
 def test_workers_that_think_are_not_held_up_by_the_storage() -> None:
     at = looked(cpu_busy=10.0)
     at.plan.steps[0].jobs = [JobLoad("r", ("read",), workers=16, held=16, paced=True)]
-    said = "concurrency: workers spend 75 % of the time in think time"
+    said = (
+        "concurrency: 75 % of the planned I/Os are not in flight on average: the load pauses itself"
+    )
     assert limit(at) == ("concurrency", said)
 
 

@@ -466,7 +466,7 @@ def test_hosts_that_share_unfairly_are_reported_though_none_is_a_straggler() -> 
     (only,) = found("straggler", evidence(hosts))
     assert (
         message_of(only)
-        == "write: hosts are 14 % apart, from 84 IOPS (h1) to 118 (h3); Jain's index 0.981"
+        == "write: hosts deviate by 14 %, from 84 IOPS (h1) to 118 (h3); Jain's index 0.981"
     )
 
 

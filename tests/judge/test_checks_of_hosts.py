@@ -89,6 +89,22 @@ def test_of_very_many_processes_the_bytes_count_when_each_was_read_twice() -> No
     assert found("storage-traffic", at) == []
 
 
+def test_a_load_of_very_many_processes_may_be_faster_before_all_are_sampled() -> None:
+    at = looked(gen_procs=64.0)
+    host = at.steps[0].telemetry[0]
+    host.t_s, host.end_s = [float(second) for second in range(1, 31)], 30.0
+    own = TelemetryColumn(
+        name="gen.read_bytes", unit="bytes_per_s", mean=50e6, values=[*[0.0] * 13, *[80e6] * 17]
+    )
+    host.columns.append(own)
+    rates = [140e6] * 10 + [80e6] * 20
+    column = SeriesColumns(host="h1", direction="read", iops=[1.0] * 30, bw_bytes_per_s=rates)
+    at.steps[0].series = SeriesRecord(start_s=host.start_s or 0.0, columns=[column])
+    assert found("storage-traffic", at) == []
+    own.values = [*[0.0] * 13, *[70e6] * 17]
+    assert found("storage-traffic", at)
+
+
 def test_a_host_that_did_not_continue_is_not_asked_where_its_bytes_came_from() -> None:
     at = looked(gen_read_bytes=10e6, gen_procs=2.0)
     at.steps[0].telemetry[0].end_s = 3.0

@@ -80,7 +80,7 @@ BY_ID = {check.id: check for check in CHECKS}
 
 class Examination(Struct, frozen=True):
     """Result of all checks: findings, names of checks that ran, reasons why others had no data,
-    and the steps and hosts that checks which ran had no data of.
+    and the steps and hosts for which checks that ran had no data.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -126,7 +126,7 @@ def steps_by_reason(missed: Sequence[Unread]) -> list[StepsNotChecked]:
 
 
 def hosts_by_reason(missed: Sequence[Unread]) -> list[HostsNotChecked]:
-    """Return the hosts that a check had no data of although it had of others, by reason."""
+    """Return the hosts for which a check had no data although it had data for others, by reason."""
     from tui.model.record import HostsNotChecked  # loaded only when there is a run
 
     found: list[HostsNotChecked] = []

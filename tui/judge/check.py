@@ -70,7 +70,7 @@ class CheckResult(Struct, frozen=True):
 
 
 class Unread(Struct, frozen=True):
-    """Steps, or hosts, that a check has no data of, although it has of others.
+    """Steps or hosts for which a check has no data, although it has data for others.
 
     Without `hosts`: all hosts of these steps. Without `steps`: of no step.
     """
@@ -152,7 +152,7 @@ class StepEvidence(Struct, frozen=True):
 
 
 OnRun = Callable[[RunEvidence], Iterable[CheckResult | Unread]]
-# why there is no data of a host, as a code; empty if there is
+# why there is no data for a host, as a code; empty if there is
 Lacks = Callable[["HostRecord"], str]
 LacksInStep = Callable[[StepEvidence, "HostRecord"], str]
 # None: a place to interrupt a check of many hosts
@@ -236,7 +236,7 @@ class Check(Struct, frozen=True):
         return findings, [*unknown, *in_steps]
 
     def _lacking_in(self, at: StepEvidence) -> list[Unread]:
-        """Return the hosts of a step that the check has no data of."""
+        """Return the hosts of a step for which the check has no data."""
         lacks = self.lacks_in_step
         if lacks is None:
             return []

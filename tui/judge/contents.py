@@ -74,7 +74,7 @@ DATA, OTHERS, LEAST_BLOCKS = 0.8, 0.5, 4
     ),
     source=(
         "dd, cksum and gzip of 16 blocks of 4 KiB on each host, and od of 1 MiB, before the first 8"
-        " reading steps and after writing steps"
+        " reading steps and after the first 8 writing steps"
     ),
     when="files",
 )

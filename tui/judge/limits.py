@@ -147,8 +147,7 @@ def _device_rate(
     rule=(
         f"no host uses more than {units.share(REACHED)} of its control group's limit for a"
         " device below the target (bytes or IOPS, by direction), and the limits are the same"
-        " during (three readings) and after the load; rates far above a limit show that it does not"
-        " apply, and are ignored"
+        " during (three readings) and after the load; rates far above a limit are ignored"
     ),
     advice=(
         "The limit, not the storage, probably sets the figure. Raise io.max (v1: blkio.throttle) of"

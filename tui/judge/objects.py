@@ -25,7 +25,7 @@ WAYS = {"read": "rx", "write": "tx"}  # GETs are received, PUTs are sent
     "Objects cross the network",
     rule=(
         f"the links of each host carry at least {units.share(MOVED)} of the bytes of its"
-        f" objects (one second at each end ignored); error below {units.share(HALF)}"
+        f" objects (less one second); error below {units.share(HALF)}"
     ),
     advice=(
         "Check whether objects were deleted during the run, and check the store's log: a load"

@@ -50,7 +50,7 @@ COUNTED = (("read", "read_bytes", "rd", "rd_server"), ("write", "write_bytes", "
         f"the hosts moved at least {units.share(CONSERVED)} of the bytes that the load counts, both"
         " between the same two telemetry samples (less what the seconds in which these fall leave"
         " open) and at the rate of the result (less what the load moved beyond its mean rate in the"
-        " seconds it began and ended in; without values over time one second at each end, or more"
+        " seconds it began and ended in; without values over time one second, or more"
         " if the last sample of its processes is older, is ignored), by the bytes of NFS"
         " mounts; otherwise, where the target's block devices are known, by the bytes that the"
         " kernel counts for the load's processes, or of these devices (for buffered writes, which"
@@ -145,7 +145,7 @@ def fell_short(
     uncertain: Mapping[tuple[str, str], float] | None = None,
 ) -> Iterator[Shortfall]:
     """Yield directions in which hosts' shares are below a threshold, less what is uncertain: by
-    default one second at each end.
+    default one second.
     """
     wanted = at.limit(threshold)
     for name in dict.fromkeys(name for _, name in shares):
@@ -200,6 +200,8 @@ def _ratios(at: StepEvidence, host: HostTelemetryRecord) -> Iterator[MovedShare]
             # both by the same clock, and of the same real time
             time = _share_of_time(at, host, name)
             bytes_per_s, counter = moved
+            if counter == "processes" and not _all_counted(host):
+                counted = _load_since(at, host, name) or counted
             values = _values(host, columns, counter) if time == 1.0 and not later else []
             inside = between_samples(at, host, name, values)
             ratio = bytes_per_s * (clock_of(at, host.host) or 1.0) / (counted * time)
@@ -314,11 +316,36 @@ def _read_in_turn(host: HostTelemetryRecord, name: str) -> float | None:
     The sum is complete once each was sampled twice. None if too little time remained after that;
     then the device counts, though others may use it as well.
     """
-    processes = host.column("gen.procs")
-    if "gen.procs" in host.unknown or processes is None or host.start_s is None:
+    if "gen.procs" in host.unknown or host.column("gen.procs") is None or host.start_s is None:
         return None
-    turn_s = ceil((processes.max or 0.0) / READ_AT_ONCE)
-    first = host.start_s + 2 * turn_s + LEAST_S  # they are found in the first seconds
+    first = host.start_s + 2 * _turn_s(host) + LEAST_S  # they are found in the first seconds
     seen = zip(host.ends_s, host.values_of(name), strict=False)
     kept = [each for t, each in seen if each is not None and first < t <= (host.end_s or t)]
-    return fmean(kept) if len(kept) > 2 * turn_s else None
+    return fmean(kept) if len(kept) > 2 * _turn_s(host) else None
+
+
+def _turn_s(host: HostTelemetryRecord) -> int:
+    """Return the seconds in which each process of the load is sampled once."""
+    processes = host.column("gen.procs")
+    return ceil(((processes and processes.max) or 0.0) / READ_AT_ONCE)
+
+
+def _load_since(at: StepEvidence, host: HostTelemetryRecord, name: str) -> float | None:
+    """Return a load's bytes per second since its processes are sampled in turn: a sample has the
+    bytes of the turn before it. None without values over time.
+    """
+    series = at.record.series
+    if series is None:
+        return None
+    begin_s = series.start_s if host.start_s is None else host.start_s
+    first = (begin_s + _turn_s(host) + LEAST_S - series.start_s) / series.step_s
+    rates = next(
+        (
+            each.bw_bytes_per_s
+            for each in series.columns
+            if (each.host, each.direction) == (host.host, name)
+        ),
+        [],
+    )
+    kept = [rate for rate in rates[max(0, int(first)) :] if rate is not None]
+    return fmean(kept) if kept else None

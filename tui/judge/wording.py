@@ -168,7 +168,7 @@ def reasons_of(not_made: Mapping[str, CodedText | str] | None) -> dict[str, str]
 
 
 def gap_reasons_of(record: RunRecord) -> dict[str, str]:
-    """Return why checks that ran had no data of some steps or hosts, as texts by check: ``3 of 12
+    """Return why checks that ran had no data for some steps or hosts, as texts by check: ``3 of 12
     steps: no telemetry``, ``h3: no telemetry``. Those to which a check does not apply are left out.
     """
     of = plural(len(record.steps), "step")

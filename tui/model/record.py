@@ -246,7 +246,7 @@ class StepsNotChecked(RecordPart):
 
 
 class HostsNotChecked(RecordPart):
-    """Hosts that a check had no data of, although it had of others."""
+    """Hosts for which a check had no data, although it had data for others."""
 
     hosts: list[str] = Field(description="names of the hosts")
     steps: list[int] = Field(
@@ -498,7 +498,7 @@ class RunRecord(RecordPart):
     hosts_not_checked: dict[CheckName, list[HostsNotChecked]] | None = Field(
         None,
         description=(
-            "hosts that checks which ran for others had no data of, by name of the check; null in"
+            "hosts for which a check had no data although it ran for others, by check; null in"
             " older records"
         ),
     )

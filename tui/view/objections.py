@@ -143,9 +143,7 @@ def standing_of(
         return "partly-stands"
     decisive = [check for check in objection.decisive if reason_code(record, check) not in MOOT]
     open_ = open_ or any(
-        check not in (record.checks or [])
-        or gap_of(record, check)
-        or host_gaps_of(record, check)
+        check not in (record.checks or []) or gap_of(record, check) or host_gaps_of(record, check)
         for check in decisive
     )
     if not open_ and "refutes" in weights:
@@ -233,7 +231,7 @@ def gap_of(record: RunRecord, check: str) -> CodedText | str | None:
 
 
 def host_gaps_of(record: RunRecord, check: str) -> list[HostsNotChecked]:
-    """Return the hosts of the headline that a check which ran had no data of."""
+    """Return the headline's hosts for which a check that ran had no data."""
     steps = {step.index for step in headline_steps(record)}
     gaps = (record.hosts_not_checked or {}).get(check, ())
     return [each for each in gaps if not each.steps or steps.intersection(each.steps)]

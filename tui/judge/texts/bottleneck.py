@@ -67,7 +67,10 @@ BOTTLENECK: dict[str, Text] = {
     "on-client-device": "client device: {hosts:range}",
     "on-server-cpu": "server CPU: {hosts:merged}",
     "latency-bound": few_in_flight,
-    "think-time": "concurrency: workers spend {share:share} of the time in think time",
+    "think-time": (
+        "concurrency: {share:share} of the planned I/Os are not in flight on average: the load"
+        " pauses itself"
+    ),
     "at-full-load": "{bottleneck} (at full load)",
     # parts
     "io-limit": lambda what, limit: f"limited by its control group to {limit_text(what, limit)}",
@@ -104,7 +107,7 @@ def result(proof: ProofRecord, predicted: str, why: str) -> str:
 MORE_IN_FLIGHT: tuple[Change, ...] = ("twice-in-flight", "twice-workers")
 # what limits a load for which no other bottleneck was found, by the outcome of more I/Os in flight
 IN_FLIGHT: dict[Outcome, str] = {
-    "agreed": "storage (more I/Os in flight did not raise throughput)",
+    "agreed": "storage (more I/Os in flight raised throughput by at most 10 %)",
     "disagreed": "queue depth (throughput rose with more I/Os in flight)",
 }
 

@@ -13,10 +13,10 @@ from tui.text.names import loss_text, names_of, told_of
 def unfair(
     direction: str, counted: str, spread: float, jain: float, ends: Sequence[tuple[str, float]]
 ) -> str:
-    """Return how far apart the rates of hosts are, with the slowest and the fastest one."""
+    """Return the standard deviation of the hosts' rates, with the slowest and the fastest one."""
     (low, least), (high, most) = ends
     span = f"from {units.iops(least)} {counted} ({low}) to {units.iops(most)} ({high})"
-    return f"{direction}: hosts are {units.share(spread)} apart, {span}; Jain's index {jain:.3f}"
+    return f"{direction}: hosts deviate by {units.share(spread)}, {span}; Jain's index {jain:.3f}"
 
 
 def far_below(

@@ -30,7 +30,8 @@ LOAD: dict[str, dict[str, Text]] = {
         "by-generator": of_generator,
         "swept": "{quote}; points that differ only in {axes:all} are the same load",
         "submitting": (
-            "{host}: workers spend {share:share} of their time in submission: the queue is not full"
+            "{host}: workers spend {share:share} of their time in submission: the queue may not be"
+            " full"
         ),
     },
     "offered-rate": {
