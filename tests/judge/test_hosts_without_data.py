@@ -58,7 +58,7 @@ def three(lacking: int) -> RunEvidence:
     return replace(at, steps=[record])
 
 
-EACH = [name for name, check in BY_ID.items() if check.lacks or check.lacks_in_step]
+EACH = [name for name, check in BY_ID.items() if check.no_data or check.no_data_in_step]
 OF_FACTS = [
     "host-differences", "one-machine", "direct-io", "target-full", "raid-rebuild", "cpu-frequency",
     "root-target",

@@ -153,8 +153,8 @@ class StepEvidence(Struct, frozen=True):
 
 OnRun = Callable[[RunEvidence], Iterable[CheckResult | Unread]]
 # why there is no data for a host, as a code; empty if there is
-Lacks = Callable[["HostRecord"], str]
-LacksInStep = Callable[[StepEvidence, "HostRecord"], str]
+NoData = Callable[["HostRecord"], str]
+NoDataInStep = Callable[[StepEvidence, "HostRecord"], str]
 # None: a place to interrupt a check of many hosts
 OnStep = Callable[[StepEvidence], Iterable[CheckResult | None]]
 
@@ -163,8 +163,8 @@ class Check(Struct, frozen=True):
     """A check.
 
     `means` is the docstring of its function, shown to users: why the finding matters. `for_mpi`:
-    the end of the rule that is about MPI programs alone. `lacks`, `lacks_in_step`: why it has no
-    data of a host, for checks that judge each host.
+    the end of the rule that is about MPI programs alone. `no_data`, `no_data_in_step`: why it
+    has no data for a host, for checks that judge each host.
     """
 
     id: str
@@ -177,8 +177,8 @@ class Check(Struct, frozen=True):
     of_step: OnStep | None = None
     when: When = "live"
     for_mpi: str = ""
-    lacks: Lacks | None = None
-    lacks_in_step: LacksInStep | None = None
+    no_data: NoData | None = None
+    no_data_in_step: NoDataInStep | None = None
 
     def rule_of(self, *, mpi: bool) -> str:
         """Return the rule for a run with or without an MPI program."""
@@ -210,8 +210,8 @@ class Check(Struct, frozen=True):
                 raise UnknownError(Moot.OBJECTS)
             told = list(self.of_run(evidence))
             gaps = [one for one in told if isinstance(one, Unread) and (one.steps or one.hosts)]
-            if self.lacks is not None:
-                gaps += _lacking(_clients(evidence), self.lacks)
+            if self.no_data is not None:
+                gaps += _lacking(_clients(evidence), self.no_data)
             return [self._finding(one, {}) for one in told if isinstance(one, CheckResult)], gaps
         seen: dict[tuple[object, ...], list[tuple[int, CheckResult]]] = {}
         unknown: list[Unread] = []
@@ -237,12 +237,12 @@ class Check(Struct, frozen=True):
 
     def _lacking_in(self, at: StepEvidence) -> list[Unread]:
         """Return the hosts of a step for which the check has no data."""
-        lacks = self.lacks_in_step
-        if lacks is None:
+        no_data = self.no_data_in_step
+        if no_data is None:
             return []
         names = {task.host for task in at.step.tasks}
         hosts = [host for host in _clients(at.run) if host.name in names]
-        return _lacking(hosts, lambda host: lacks(at, host), [at.record.index])
+        return _lacking(hosts, lambda host: no_data(at, host), [at.record.index])
 
     def examine_step(self, at: StepEvidence) -> Generator[None, None, list[Finding]]:
         """Return the findings for one step, in slices: a check of many hosts takes long.
@@ -333,13 +333,15 @@ def _clients(evidence: RunEvidence) -> list[HostRecord]:
     return [host for host in evidence.hosts if host.role == "client"]
 
 
-def _lacking(hosts: Sequence[HostRecord], lacks: Lacks, steps: Sequence[int] = ()) -> list[Unread]:
+def _lacking(
+    hosts: Sequence[HostRecord], no_data: NoData, steps: Sequence[int] = ()
+) -> list[Unread]:
     """Return the hosts without data, by reason; none if no host has any: a check without data says
     so itself.
     """
     found: dict[str, list[str]] = {}
     for host in hosts:
-        if why := lacks(host):
+        if why := no_data(host):
             found.setdefault(why, []).append(host.name)
     if sum(map(len, found.values())) == len(hosts):
         return []
@@ -439,14 +441,14 @@ def step_check(
     )
 
 
-def of_hosts(lacks: Lacks) -> Callable[[Check], Check]:
-    """Return a decorator for a check of a run that judges each host, if it has data of it."""
-    return lambda check: replace(check, lacks=lacks)
+def of_hosts(no_data: NoData) -> Callable[[Check], Check]:
+    """Return a decorator for a check of a run that judges each host, if it has data for it."""
+    return lambda check: replace(check, no_data=no_data)
 
 
-def of_hosts_in_step(lacks: LacksInStep) -> Callable[[Check], Check]:
-    """Return a decorator for a check of a step that judges each host, if it has data of it."""
-    return lambda check: replace(check, lacks_in_step=lacks)
+def of_hosts_in_step(no_data: NoDataInStep) -> Callable[[Check], Check]:
+    """Return a decorator for a check of a step that judges each host, if it has data for it."""
+    return lambda check: replace(check, no_data_in_step=no_data)
 
 
 def _pairs(evidence: RunEvidence) -> Iterable[tuple[Step, StepRecord]]:

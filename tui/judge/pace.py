@@ -173,7 +173,7 @@ def _paused(at: StepEvidence) -> Iterator[CheckResult]:
         ios = sum(part.ios for part in at.record.results.per_host.get(host, {}).values())
         rest_s = (at.record.measured_s or 0.0) - late.interval_s
         if rest_s > 0 and late.ios > (late.interval_s - paused_s / 2) * (ios - late.ios) / rest_s:
-            continue  # it went on: only its reports were late
+            continue  # the load continued: only its reports were late
         operands: Operands = {"host": host, "paused_s": paused_s, "from_s": late.from_s}
         operands["of_s"] = at.record.measured_s
         yield CheckResult("warning", "paused", round(paused_s, 3), 0.0, {"hosts": host}, operands)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 CONSERVED, HALF = default("storage-traffic.moved"), 0.5
 BURST = 10.0  # times the mean rate: more within a second is a clock that differs
-ENDS = 3  # seconds: a whole series lacks fewer, those in which the load began and ended
+ENDS = 3  # seconds: fewer are missing from a whole series, those in which the load began and ended
 EDGE_S = 1.0  # samples each second do not match begin and end exactly
 LEAST_S = 5.0
 # processes whose bytes telemetry reads every second; of more it reads some in turn
@@ -169,10 +169,14 @@ def edge(at: StepEvidence, host: str, name: str, lost_s: float = 0.0) -> float:
     """
     lost_s = max(EDGE_S, lost_s)
     mean = lost_s / max(at.record.measured_s or 0.0, LEAST_S)
-    columns = at.record.series.columns if at.record.series is not None else []
-    rates = next((c.bw_bytes_per_s for c in columns if (c.host, c.direction) == (host, name)), [])
-    known = [rate for rate in rates if rate is not None]
+    known = [rate for rate in _own_rates(at, host, name) if rate is not None]
     return max(mean, lost_s * known[-1] / sum(known)) if any(known) else mean
+
+
+def _own_rates(at: StepEvidence, host: str, name: str) -> Sequence[float | None]:
+    """Return what a host's load moved in a direction, in bytes per second over time."""
+    columns = at.record.series.columns if at.record.series is not None else []
+    return next((c.bw_bytes_per_s for c in columns if (c.host, c.direction) == (host, name)), [])
 
 
 def _is_later(at: StepEvidence, direction: str) -> bool:
@@ -200,7 +204,7 @@ def _ratios(at: StepEvidence, host: HostTelemetryRecord) -> Iterator[MovedShare]
             # both by the same clock, and of the same real time
             time = _share_of_time(at, host, name)
             bytes_per_s, counter = moved
-            if counter == "processes" and not _all_counted(host):
+            if counter == "processes" and time == 1.0 and not _all_counted(host):
                 counted = _load_since(at, host, name) or counted
             values = _values(host, columns, counter) if time == 1.0 and not later else []
             inside = between_samples(at, host, name, values)
@@ -339,13 +343,6 @@ def _load_since(at: StepEvidence, host: HostTelemetryRecord, name: str) -> float
         return None
     begin_s = series.start_s if host.start_s is None else host.start_s
     first = (begin_s + _turn_s(host) + LEAST_S - series.start_s) / series.step_s
-    rates = next(
-        (
-            each.bw_bytes_per_s
-            for each in series.columns
-            if (each.host, each.direction) == (host.host, name)
-        ),
-        [],
-    )
-    kept = [rate for rate in rates[max(0, int(first)) :] if rate is not None]
+    rates = _own_rates(at, host.host, name)[max(0, int(first)) :]
+    kept = [rate for rate in rates if rate is not None]
     return fmean(kept) if kept else None

@@ -25,7 +25,7 @@ from tui.model.rundir import JOURNAL_FILE, ORIGIN_FILE, PLAN_FILE, RECORD_FILE
 
 INDEX_FILE = ".index.msgpack"
 # older files have no setup or that of the profile's text, or do not say whether a verdict is the
-# sealed one or has caveats, or lack parameters
+# sealed one or has caveats, or have no parameters
 FORMAT = 8
 SETTLED_S = 2.0  # a later change may be followed by another one with the same time stamp
 NOT_JUDGED = -1

@@ -97,7 +97,7 @@ class Mount(Struct, frozen=True, omit_defaults=True):
     free_bytes: int | None = None
 
 
-# whoever names a directory below these means the system's own disk
+# a target below these is meant to be on the system's own disk
 OF_THE_SYSTEM = ("/tmp", "/var/tmp", "/home", "/root")
 
 

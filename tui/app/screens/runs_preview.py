@@ -235,7 +235,7 @@ class RunPreview(TextPane):
 
 
 def planned(run_dir: Path, profiles: Path) -> Planned:
-    """Return what a run's plan changed, and what was edited since. Reads files.
+    """Return the parameters that a run changed, and those edited in its profile since. Reads files.
 
     `profiles`: the folder of the user's own.
     """
