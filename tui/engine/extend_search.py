@@ -21,7 +21,7 @@ from tui.text.search_texts import search_text
 
 
 class Spent(Struct, frozen=True):
-    """A search that can measure more points: its budget and the points measured."""
+    """A run's search, with its plan and the points measured so far, without void ones."""
 
     name: str
     plan: Plan
@@ -32,7 +32,7 @@ class Spent(Struct, frozen=True):
         """Return the plan with this total budget of points or seconds, and a step for each
         additional point.
 
-        Raises UsageError if no point would be added.
+        Raises UsageError if the budget is below the current one, or adds no point.
         """
         search = with_more(self.search, points, within_s)
         if next_offer(search, self.points) is None:
@@ -79,7 +79,8 @@ def wants_more(run_dir: Path) -> Spent | None:
 def plan_of_more(run_dir: Path, points: int | None, within_s: float | None) -> Plan:
     """Return a run's plan with this total search budget in points or seconds.
 
-    Raises UsageError if no point would be added, BenchtuiError if the run's files cannot be read.
+    Raises UsageError if the run is not a search, or the budget is below the current one or adds no
+    point; BenchtuiError if the run's files cannot be read.
     """
     spent = spent_search(run_dir)
     if spent is None:

@@ -96,7 +96,7 @@ def _note(
 
 
 async def execute_collection(ctx: RunContext, history: History) -> RunEnded:
-    """Collect the output that hosts still have of an ended run.
+    """Collect an ended run's output that is still on hosts.
 
     Returns the closing event of its journal.
     """

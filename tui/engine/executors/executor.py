@@ -43,7 +43,7 @@ ENDS = {
 
 
 def end_of(reason: str) -> tuple[str, Clause]:
-    """Return code and message of the problem if a host ended a load for this reason."""
+    """Return the problem code and message for a load that its host ended for this reason."""
     if reason in ENDS:
         return ENDS[reason], clause(ENDS[reason])
     return f"agent-{reason}", clause("stopped-by-host", quote=reason)
@@ -111,11 +111,9 @@ class Executor(Protocol):
 DELIVERY_S = 8.0
 RETRY_S = 0.5
 FROZEN_S = 15.0
-STOP_PATIENCE_S = (
-    11.0  # after a stop: by then the agent's INT, TERM and KILL have each had their grace
-)
+STOP_PATIENCE_S = 11.0  # after a stop: by then the agent has gone through INT, TERM and KILL
 ABORT_PATIENCE_S = 9.0
-LAST_PATIENCE_S = 3.0  # for an abort after a stop without effect: a stop takes 15 s in total
+LAST_PATIENCE_S = 3.0  # for an abort after a stop that had no effect
 
 
 async def run_load(
@@ -197,7 +195,7 @@ async def end_runs(
     patience_s: float,
     overtaken: asyncio.Event | None = None,
 ) -> list[TaskRun]:
-    """Tell hosts to end their load, and wait.
+    """Tell hosts to end their load, and wait up to `patience_s`, or until `overtaken` is set.
 
     Returns the commands that accepted the request but are still running.
     """
@@ -290,9 +288,9 @@ def end_early(ctx: RunContext) -> None:
 
 @asynccontextmanager
 async def in_background(observers: Iterable[Coroutine[None, None, None]]) -> AsyncIterator[None]:
-    """Run what observes a load while the with block runs; end it with the block, whatever it does.
+    """Run observers of a load while the with block runs, and cancel them when it exits.
 
-    A failure of an observer ends nothing.
+    Errors of observers are ignored.
     """
     tasks = [asyncio.create_task(each) for each in observers]
     try:

@@ -1,4 +1,4 @@
-"""I/O limits of control groups while a load runs: a limit may be lifted for it and put back."""
+"""Record I/O limits of control groups during a load: a limit may be lifted for the load only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tui.engine.session.task import TaskRun
     from tui.model.hostfacts import Fact
 
-READINGS = 3  # at equal distances within the load
+READINGS = 3  # evenly spaced within the load
 PATIENCE_S = 20.0
 
 

@@ -130,13 +130,13 @@ TRIAL = "benchtui-trial"  # its folder in the run's own directory
 
 
 def sessions_of(ctx: RunContext, step: Step) -> list[HostSession]:
-    """Return the hosts of a step in rank order, which is plan order."""
+    """Return the sessions of a step's hosts in rank order, which is plan order."""
     by_name = {session.name: session for session in ctx.sessions}
     return [by_name[name] for name in step.hosts]
 
 
 async def probe_hosts(ctx: RunContext, step: Step) -> Cluster:
-    """Collect the MPI facts of a program's hosts, and report problems by host.
+    """Collect the MPI facts of a step's hosts, report problems by host, and return the cluster.
 
     Raises RunRefused if a host does not answer.
     """

@@ -63,7 +63,10 @@ def _without(session: HostSession, error: HostError) -> None:
 
 
 async def remove_scratch(ctx: RunContext, sessions: Sequence[HostSession]) -> None:
-    """Remove the scratch directory once no process of the program is left."""
+    """Remove the scratch directory from all hosts.
+
+    Call it only when no process of the program is left.
+    """
     path = directory_of(ctx.run_id)
     makers = [session for session in sessions if path in session.known.files]
 

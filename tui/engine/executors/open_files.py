@@ -1,4 +1,4 @@
-"""What loads run during a measurement: their command lines, and the files that they have open."""
+"""Record the command lines of a load's processes, and the files that they have open."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from tui.model.hostfacts import Fact
     from tui.remote.answers import LoadProcess
 
-AFTER_S = 3.0  # of the load: files are open by then
+AFTER_S = 3.0  # seconds into the load; files are open by then
 PATIENCE_S = 20.0
 REVERSED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))  # bits of each byte
-# of a step, and kept of a run, whose steps mostly have the same
+# rows of a step, and rows kept of a run, whose steps mostly repeat them
 MOST_ROWS, MOST_KEPT = 16, 128
 
 
@@ -103,7 +103,8 @@ def _command(run: TaskRun, process: LoadProcess, planned: str) -> LoadCommand:
 def cksum(content: bytes) -> str:
     """Return checksum and size as ``CRC:SIZE``, as POSIX cksum(1) computes them.
 
-    It is zlib's CRC of the content and its length with the bits of all bytes reversed.
+    Uses zlib's CRC of the content and its length, with the bits of every byte and of the result
+    reversed.
     """
     size = len(content)
     length = size.to_bytes((size.bit_length() + 7) // 8, "little")

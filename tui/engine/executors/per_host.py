@@ -108,7 +108,7 @@ async def on_runs(
 
 
 def has_result(ctx: RunContext, run: TaskRun) -> bool:
-    """Return whether a participating host has delivered its result."""
+    """Return whether a host has delivered its result and has not failed."""
     return not run.session.failed and (run.step.index, run.session.name) in ctx.results
 
 
@@ -142,9 +142,9 @@ def task_run(
 
 
 async def arm_all(ctx: RunContext, step: Step, window: Window) -> list[TaskRun]:
-    """Start the commands of all hosts, which then wait to be released, with concurrent steps.
+    """Start the commands of all hosts, which then wait to be released, and meet concurrent steps.
 
-    Refuses the run if a host fails.
+    Raises RunRefused if a host fails, RunStopped.
     """
     runs = [task_run(ctx, step, session) for session in ctx.taking_part(step)]
     await asyncio.gather(*(note_missing_directories(ctx, step, run.session) for run in runs))

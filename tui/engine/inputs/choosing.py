@@ -317,8 +317,9 @@ def completed(given: HostAddress, own: HostAddress) -> HostAddress:
 
 
 def check_name(address: HostAddress) -> None:
-    """Raise UsageError for an invalid host name: it becomes part of file names, records and
-    screens.
+    """Raise UsageError for an invalid host name.
+
+    Names become part of file names, records and screens.
     """
     name = address.name
     if not _HOST_NAME.fullmatch(name) or name.startswith("-") or not name.isprintable():

@@ -59,7 +59,7 @@ class Fleet:
         self.sources: Mapping[str, list[str]] = inventory.sources if inventory is not None else {}
         self.ssh_config = ssh_config
         self.context = context or SourceContext.here()
-        self._like = like  # what sources answered for it is reused here
+        self._like = like  # a fleet whose answers of sources are reused
         # refreshed groups, by title
         self.answers: dict[str, SourceGroup] = dict(like.answers) if like is not None else {}
         self._config_words: list[str] | None = None
@@ -93,8 +93,8 @@ class Fleet:
     def all(self, named: Sequence[str] = ()) -> list[tuple[HostAddress, Origin]]:
         """Return every known host with its origin, this machine last.
 
-        `named` are host names from the command line or a run; they are included if DNS or a pattern
-        of the SSH configuration resolves them.
+        `named` are host names from the command line or a run; they are included if they are in DNS
+        or match a pattern of the SSH configuration.
         """
         found: list[tuple[HostAddress, Origin]] = []
         found += [(self._address(name), "inventory") for name in self.hosts]
@@ -332,7 +332,8 @@ def entry_of(path: Path, name: str) -> str:
 def remove_entry(path: Path, entry: str) -> None:
     """Remove an entry of `hosts:` from the inventory; comments of other entries stay.
 
-    Raises UsageError; a file that would become invalid, as a group names the host, is not written.
+    Raises UsageError. A file that would become invalid, for example because a group names the host,
+    is not written.
     """
     from tui.model.inventory import load_inventory
     from tui.model.yaml_text import load

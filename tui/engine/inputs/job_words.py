@@ -1,8 +1,8 @@
 """A job in a user's words, such as ``4k random read qd16 60s /mnt/weka``, and back. Pure.
 
-The words are those of the keys that the load generator accepts (`JobTerm`). A word is understood
-only if it can mean one thing: of all ways to read the words, those count that leave the fewest
-over, and of these the ones with the longest names; what they do not agree on is not understood.
+The vocabulary comes from the keys that the load generator accepts (`JobTerm`). Of all ways to read
+a text, the best ones cover the most words with the fewest claims; a word is understood only if all
+best readings agree on it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FILLERS = frozenset(
     ("a", "an", "and", "at", "by", "for", "in", "of", "on", "the", "to", "using", "with",
      "i/o", "i/os", "io", "ios", "perhost", "perjob")
 )  # fmt: skip
-"""Words that mean nothing beside others."""
+"""Words without a meaning of their own."""
 LONGEST = 6  # words that mean something together, such as "70 % read" or "files per rank 1 k"
 SECONDS = {
     "s": ("s", "sec", "secs", "second", "seconds"),
@@ -78,7 +78,7 @@ class Claim(Struct, frozen=True):
 def job_in(text: str) -> JobInWords | None:
     """Return the job that a text describes, for the load generator that it names or the default.
 
-    None if it names one that runs profiles only, or says nothing about a job.
+    None if it names several or one that runs profiles only, or says nothing about a job.
     """
     from tui import workloads
 
@@ -93,7 +93,7 @@ def job_in(text: str) -> JobInWords | None:
 
 
 def words_in(text: str) -> list[str]:
-    """Split a text into words; quotes keep blanks together, closed or not."""
+    """Split a text into words; quotes keep blanks together, unless one is not closed."""
     lexer = shlex.shlex(text, posix=True, punctuation_chars=False)
     lexer.whitespace_split, lexer.commenters, lexer.escape = True, "", ""
     try:
@@ -208,7 +208,7 @@ class _Reader:
         return pieces if all(any(self.claims([each])) for each in pieces) else [word]
 
     def claims(self, words: Sequence[str], stops: Collection[int] = ()) -> Iterator[Claim]:
-        """Yield every way to read every run of words that has no stop within."""
+        """Yield every way to read consecutive words that no stop separates."""
         for begin in range(len(words)):
             stop = min((each for each in stops if each > begin), default=len(words))
             for end in range(begin + 1, min(begin + LONGEST, stop) + 1):
@@ -222,7 +222,7 @@ class _Reader:
                         yield Claim(begin, end, term.name, value)
 
     def values(self, term: JobTerm, words: Sequence[str]) -> Iterator[str]:
-        """Yield the values of a key that words may mean, alone."""
+        """Yield the values of a key that these words may mean on their own."""
         if len(words) == 1:
             yield from self.assigned(term, words[0])
         yield from self.standing(term, " ".join(words))
@@ -251,7 +251,7 @@ class _Reader:
         yield from [joined_values(listed)] if all(listed) else []
 
     def plain(self, term: JobTerm, text: str) -> Iterator[str]:
-        """Yield the value of a word without a name, if the key is the one for such values."""
+        """Yield the value of a text without a key name, if the key takes such values unnamed."""
         if not term.plain:
             return
         values = split_values(text)
@@ -277,13 +277,14 @@ class _Reader:
                 yield from self.labelled(term, found[1])
 
     def leads(self, term: JobTerm, text: str) -> bool:
-        """Return whether a value may stand before a name of its key; anything may be a text."""
+        """Return whether a value may precede a name of its key; a text only if it is a known value.
+        """
         if term.kind == "text":
             return any(self.standing(term, text))
         return term.kind not in PLACES
 
     def labelled(self, term: JobTerm, text: str) -> Iterator[str]:
-        """Yield the value in a text that has a name of its key, if it is such a value."""
+        """Yield the value next to a name of the key, if it is valid for the key."""
         values = text.split(",")
         if term.kind == "size":
             if not any(map(_is_size, values)):
@@ -312,7 +313,7 @@ class _Reader:
         return str(int(found[1]) * many) if many else ""
 
     def takes(self, term: JobTerm, text: str) -> bool:
-        """Return whether the Job form takes a value of a key, checked by itself."""
+        """Return whether the Job form accepts this value for the key, checked on its own."""
         return _takes(self.tool, term.name, term.kind, text)
 
 
@@ -407,7 +408,7 @@ def _best(claims: Sequence[Claim], length: int) -> list[tuple[tuple[int, int], i
 
 
 def size_words(workload: Workload, words: Sequence[str]) -> str:
-    """Return how to say the last of contradicting sizes for another key; empty if none fits."""
+    """Return how to give the last of contradicting sizes to another key; empty if none fits."""
     sizes = [word for word in words if _is_size(word)]
     terms = workload.from_terms().job_terms()
     other = next((each for each in terms if each.kind == "size" and not each.plain), None)

@@ -44,7 +44,7 @@ def write_schema(user_dir: Path) -> Path:
 def with_modeline(text: str, path: Path, user_dir: Path) -> str:
     """Return a profile's text with the line that points editors to the schema.
 
-    Unchanged outside `user_dir`.
+    Unchanged outside `user_dir`, or if the text already has that line.
     """
     if MODELINE in text or not path.is_relative_to(user_dir):
         return text
@@ -61,7 +61,10 @@ def check_tag(tag: str) -> None:
 
 
 def free_tag(catalogue: Catalogue, tag: str) -> str:
-    """Return a tag that no profile of the user has: the tag, or it with a number."""
+    """Return a tag that no profile of the user has: the given one, or with a number appended.
+
+    Returns the given one if MOST_TAKEN numbers are taken too.
+    """
     numbered = (f"{tag}-{number}" for number in itertools.count(2))
     taken = (each for each in (tag, *itertools.islice(numbered, MOST_TAKEN)))
     return next((each for each in taken if catalogue.own_file(each) is None), tag)

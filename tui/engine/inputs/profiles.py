@@ -99,7 +99,7 @@ class Catalogue:
         return name
 
     def list(self) -> Sequence[CatalogueEntry]:
-        """Return all profiles by tag; broken files are listed with their error."""
+        """Return all profiles sorted by tag; broken files are listed with their error."""
         shelf = Shelf(self.user_dir)
         found: dict[str, CatalogueEntry] = {}
         for file in shelf.files:
@@ -156,7 +156,7 @@ class Catalogue:
     def load_made(self, text: str, name: str) -> LoadedProfile:
         """Return the profile in a text that was made from a job.
 
-        Raises UsageError, without places: nobody has seen the lines of that text.
+        Raises UsageError without line numbers, because the user never sees that text.
         """
         try:
             return self.load_text(text, Path(name))
@@ -232,7 +232,7 @@ def _inner(entry: Any) -> list[Any]:
 
 
 def _meaning(headline: dict[str, Any]) -> str:
-    # the structs of plans take their time to load
+    # importing the structs of plans is slow
     bare: Any = SimpleNamespace(**{"percentile": None, **headline})
     return meaning(bare)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 NO_TAG = re.compile(r"[^a-z0-9._-]+")
 LONGEST_SLUG = 40
 EXAMPLE = "4k random read"
-_GLUED = re.compile(r"(\d+)x", re.IGNORECASE | re.ASCII)  # 10s or x10: one key apart
+_GLUED = re.compile(r"(\d+)x", re.IGNORECASE | re.ASCII)  # a typo for 10s or x10: neighbouring keys
 _PLAIN = re.compile(r"[A-Za-z/$][\w./$+-]*|0|[1-9]\d{0,14}|\d{1,15}[a-zA-Z]{1,3}", re.ASCII)
 _YAML_WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "y", "n", "null"))
 

@@ -43,7 +43,8 @@ class Again:
 def choices_again(plan: Plan, loaded: LoadedProfile) -> Again:
     """Return the choices that repeat a planned run with the current profile.
 
-    The user attests conditions again. Raises UsageError for runs that cannot be repeated this way.
+    Attested conditions are not among them: the user attests them again. Raises UsageError for runs
+    that cannot be repeated this way.
     """
     if plan.proves is not None:
         raise UsageError(

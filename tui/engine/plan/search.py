@@ -52,8 +52,8 @@ MOST_S, LEAST_S = 15.0, 5.0  # of each of the two steps
 def proof_plan(plan: Plan, question: ProofQuestion, seconds: float | None = None) -> Plan:
     """Return the plan of the first feasible counter-experiment.
 
-    `seconds` is the length of each of its two steps; the default is the run's, but 5 to 15 s.
-    Raises UsageError with the reason if none is feasible.
+    `seconds` is the length of each of its two steps; the default is the runtime of the run's step,
+    limited to 5 to 15 s. Raises UsageError with the reason if none is feasible.
     """
     refused: list[str] = []
     for experiment in question.experiments:
@@ -348,7 +348,7 @@ def knob_values(
     profile: Profile, name: str, given: Sequence[int], hosts: int, words: Words = OPTIONS
 ) -> tuple[int, ...]:
     """Return a knob's values in ascending order: those given, swept by the profile, or around its
-    default.
+    default; none for the offered rate.
 
     Raises UsageError for more hosts than were chosen.
     """

@@ -181,7 +181,7 @@ def judge_device(facts: DeviceFacts, named: Sequence[str]) -> Iterator[Problem]:
 
 
 def refusals(facts: DeviceFacts) -> Iterator[Problem]:
-    """Yield reasons to refuse a device that no option overrides."""
+    """Yield the reasons to refuse a device; no option overrides them."""
     path = facts.path
     if facts.kind == "other":
         yield "target-not-a-device", clause("target-not-a-device", path=path)
@@ -208,7 +208,7 @@ def refusals(facts: DeviceFacts) -> Iterator[Problem]:
 
 
 def uses_of(facts: DeviceFacts) -> list[Clause]:
-    """Return the uses of a device."""
+    """Return the uses of a device as messages."""
     return [
         clause("device-use", member=use.member, kind=use.kind, detail=use.detail)
         for use in facts.uses

@@ -1,6 +1,6 @@
 """Check hosts without a plan: facts, load generators, reasons why a host cannot run a load.
 
-Find the load generators of a plan that hosts do not have: a suite can run without them.
+Also finds load generators of a plan that are missing on hosts, and drops the steps that need them.
 """
 
 from __future__ import annotations
@@ -133,10 +133,10 @@ async def _extras(agent: Agent, probe: HostProbe) -> dict[str, tuple[str, ...]]:
 def problem_of(
     probe: HostProbe, directory: str | None, programs: Sequence[CarriedProgram] = ()
 ) -> tuple[tuple[str, str] | None, tuple[str, ...]]:
-    """Return the first problem that prevents runs of the expected load generators (None if there
-    is none), and notes on copied programs of others that do not fit this machine.
+    """Return the first problem that prevents runs of the expected load generators, and notes.
 
-    Copied programs count as expected.
+    The problem is None if there is none. The notes name copied programs of other load generators
+    without a build for this machine; copied programs count as expected.
     """
     from tui import workloads
     from tui.engine.preflight.destroy import Problem
@@ -202,8 +202,9 @@ async def _missing_on(plan: Plan, address: HostAddress, connections: Connections
 
 
 def missing_by_checks(plan: Plan, checks: Mapping[str, HostCheck]) -> MissingTools:
-    """Return the hosts without a tool according to their last check, which tries default names
-    only.
+    """Return missing tools with their hosts, according to the last check of each host.
+
+    Checks look for default names only.
     """
     looked_for = {need.command for each in workloads.every() for need in each.requirements(())}
     looked_for |= {program.launch.program for program in mpi_hosts.programs().values()}

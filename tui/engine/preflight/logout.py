@@ -34,7 +34,7 @@ KILLS = "systemd ends runs, and tmux, when you log out (KillUserProcesses=yes)"
 KILLS_ADVICE = "loginctl enable-linger, then: systemd-run --user --scope benchtui"
 PEER_CREDENTIALS = struct.Struct("3i")  # pid, uid, gid: unix(7)
 TIMEOUT_S = 1.0
-# of sshd: its pid; of ssh-agent: the pid that started it
+# the number is the pid of sshd, or the pid that started ssh-agent
 OLD_NAME = re.compile(r"/ssh-[^/]+/agent\.(\d+)$")
 NEW_NAME = re.compile(r"/s\.[^/]+\.sshd\.[^/]+$")  # OpenSSH 10.1, in ~/.ssh/agent
 

@@ -43,10 +43,7 @@ NEWEST_OPENMPI = 4  # Open MPI 5 uses another runtime
 
 @dataclass
 class Cluster:
-    """Hosts in rank order, head first.
-
-    `tried` is the result of a trial; without values before it.
-    """
+    """Hosts in rank order, head first. `tried` is the result of a trial, empty before it."""
 
     tool: str
     program: MpiProgram
@@ -248,7 +245,7 @@ def warnings_by_host(cluster: Cluster) -> dict[str, list[Clause]]:
 
 
 def addresses_of(launch: MpiLaunch, facts: Mapping[str, MpiFacts]) -> dict[str, str]:
-    """Return the address of each host that the others can reach; hosts without one are omitted."""
+    """Return, by host, the address that the others can reach; hosts without one are omitted."""
     pairs = dict(
         pair.split("=", 1) for pair in launch.addresses.replace(" ", "").split(",") if "=" in pair
     )
@@ -488,10 +485,10 @@ def facts_of(seen: Seen) -> dict[str, Fact]:
 
 
 def notes(seen: Mapping[str, Seen]) -> dict[str, list[str]]:
-    """Return, by host, what the preflight of a run over all these hosts would report, and on one
-    host what only a trial launch can show.
+    """Return, by host, the problems and warnings that a run over all these hosts would report.
 
-    Programs that no host has are left out.
+    The first host that has a program also gets a note that the rest takes a trial launch. Programs
+    that no host has are left out.
     """
     # tools by text: what is true of several of them is one line
     found: dict[str, dict[str, list[str]]] = {host: {} for host in seen}

@@ -63,7 +63,7 @@ class HostTargets:
 
     @property
     def refused(self) -> list[str]:
-        """Devices that are refused whether or not the user confirms them."""
+        """Reasons to refuse devices whether or not the user confirms them."""
         return [
             problem_text(told)
             for facts in self.devices
@@ -295,7 +295,7 @@ def known_secrets(plan: Plan) -> dict[str, str]:
 
 
 def launched(plan: Plan) -> dict[str, Step]:
-    """Return one step per program that is launched over all hosts."""
+    """Return the largest step of each distinct MPI launch, by launch key."""
     from tui.engine.preflight.mpi_hosts import launches_of
 
     return launches_of(step for step in plan.steps if step.mpi is not None)

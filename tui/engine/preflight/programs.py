@@ -106,7 +106,10 @@ def programs_in(folder: Path, names: Sequence[str], *, required: bool) -> list[C
 
 
 def carried_names(plan: Plan, host: str | None = None) -> list[str]:
-    """Return the commands that can be copied, for one host or for any; none that MPI starts."""
+    """Return the commands that can be copied to a host, or to any host if `host` is None.
+
+    Excludes those that MPI starts.
+    """
     steps = [step for step in plan.steps if workloads.of(step).executor == "per-host"]
     commands = commands_of(requirements_of(replace(plan, steps=steps), host))
     return [name for name in commands if "/" not in name]

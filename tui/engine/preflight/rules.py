@@ -447,7 +447,7 @@ def judge_files(
 
 
 def block_problems(plan: Plan, host: str, findings: HostFindings) -> Iterable[Problem]:
-    """Yield sizes of direct I/O that the device under a target cannot do."""
+    """Yield problems of direct I/O in sizes that the device under a target does not support."""
     for path, size in direct_sizes(plan, host):
         block = findings.logical_block_of(path)
         if block and size % block:
@@ -455,8 +455,9 @@ def block_problems(plan: Plan, host: str, findings: HostFindings) -> Iterable[Pr
 
 
 def doubtful_blocks(plan: Plan, host: str, findings: HostFindings) -> Iterable[tuple[str, int]]:
-    """Yield targets with sizes of direct I/O that the file system may refuse: what is under it is
-    unknown.
+    """Yield targets with sizes of direct I/O that the file system may refuse.
+
+    The logical block size of the device underneath is unknown.
     """
     for path, size in direct_sizes(plan, host):
         room = findings.room_of(posixpath.join(path, "file"))

@@ -230,7 +230,7 @@ LEAVE_S = 10.0
 class ServerSession(HostSession):
     """A storage node.
 
-    It is not a host of the run, so the journal has no states or problems of it.
+    It is not a host of the run, so the journal has no states or problems for it.
     """
 
     def enter(self, state: HostStateName, detail: Clause | str = "") -> None:  # noqa: ARG002

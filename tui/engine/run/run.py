@@ -224,7 +224,7 @@ async def _give_back(ctx: RunContext, session: HostSession) -> None:
         return
     try:
         await session.agent.clean()
-    # a start that was interrupted, or an earlier engine's, may have come to life since
+    # an interrupted start, or one by an earlier engine, may have taken effect since
     except AgentError:
         await session.agent.sweep(kill=True)
         await session.agent.clean()
@@ -233,8 +233,8 @@ async def _give_back(ctx: RunContext, session: HostSession) -> None:
 async def _reached_again(ctx: RunContext, session: HostSession) -> bool:
     """Reconnect to a host; return whether that worked.
 
-    A failed host only if the run was not stopped; processes of the run that still run on it are
-    ended. Raises HostError.
+    Tries a failed host only if the run was not stopped, and ends processes of the run that are
+    still running on it. Raises HostError.
     """
     if not session.failed:
         return await session.reconnect(LEAVE_S)

@@ -130,7 +130,7 @@ class RunStopped(Exception):  # noqa: N818  (it ends a run early, nothing went w
 
 
 class RunRefused(Exception):  # noqa: N818  (it ends a run early with a state of its own)
-    """Ends a run, before or between measurements, with this exit code."""
+    """Ends a run before or between measurements, with an exit code."""
 
     def __init__(self, exit_code: int, reason: Clause | str) -> None:
         super().__init__(run_text(reason))
@@ -306,8 +306,8 @@ class HostsAway(RunRefused):
 class Duty(Struct, frozen=True):
     """A call to be made on all hosts.
 
-    If hosts fail, the run is refused with the code `refusal` and their names; if it is empty,
-    the other hosts continue.
+    If hosts fail, the run is refused with the code `refusal` and their names; with an empty
+    `refusal`, the other hosts continue.
     """
 
     phase: PhaseName

@@ -52,7 +52,7 @@ class History(Struct):
 
     @property
     def measured(self) -> frozenset[int]:
-        """Indexes of the steps of which an I/O or operation completed."""
+        """Indexes of the steps in which at least one I/O or operation completed."""
         return frozenset(step.index for step in self.seen.steps.values() if step.measured)
 
     def at(self, step: int) -> StepState:

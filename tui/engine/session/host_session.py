@@ -224,8 +224,9 @@ class HostSession:
             self.enter("lost" if code in LOSSES else "failed", clause("problem", quote=told))
 
     def remember_created(self, paths: Sequence[str], size_bytes: int = 0) -> None:
-        """Record and journal paths that this run created, with their size in all, so that they can
-        be listed and removed.
+        """Record and journal paths that this run created, so that they can be listed and removed.
+
+        `size_bytes` is their total size.
         """
         known = set(self.created)
         self.created += [path for path in paths if path not in known]

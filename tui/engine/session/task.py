@@ -41,7 +41,7 @@ LONGEST_RENEWAL_S = 10.0
 # after so long without output: is the load silent, or does the stream stall?
 SILENCE_S = 15.0
 STATUS_S = 10.0
-LONGEST_AWAY_S = 86400.0  # a run that is resumed may have printed for so long
+LONGEST_AWAY_S = 86400.0  # the load of a resumed run may have printed for this long
 KINDS = ("out", "err")
 
 
@@ -139,7 +139,7 @@ class TaskRun:
     async def go(self) -> None:
         """Release an armed command with one small write on an open channel.
 
-        Repeated whenever the stream has to be reopened. Raises HostError.
+        Sent again whenever the stream is reopened. Raises HostError.
         """
         self.released = True
         if self._stream is None:
@@ -425,7 +425,7 @@ class TaskOutput:
         self.session = session
         self.reader, self._tool = load.reader, load.step.tool
         self.hear: Callable[[Sample], None] = lambda _: None  # called with each sample
-        self.ended_by_us = False  # ended early by a search: no news
+        self.ended_by_us = False  # ended early by a search, which needs no message
         self._heard = time.monotonic()
         self._budget = OutputBudget(session.name, load.name)
         self._masks = {kind: session.secrets.mask(load.task) for kind in KINDS}

@@ -42,10 +42,10 @@ GRACE_S = 1.0
 BACK_S = 1.0  # between looks whether a connection that broke is back
 RENEWALS_PER_LEASE = 6
 LONGEST_RENEWAL_S = 10.0
-STARTED_S = 3.0  # what the load waits for a host's telemetry at most
-LEFT_S = 2.5  # what the end of a run waits for its last lines
+STARTED_S = 3.0  # how long a load waits for the telemetry of its hosts
+LEFT_S = 2.5  # how long the end of a run waits for the last lines
 QUIET_S = 5.0
-LATE_S = 3.0  # a quiet second may come so much later
+LATE_S = 3.0  # a quiet second may arrive this much later
 SHORTEST_QUIET_S = 1.0  # less holds no whole second
 QUIET_SHARE = 0.1  # of the time that the run is planned to measure
 
@@ -65,8 +65,8 @@ async def _all_set(events: Sequence[asyncio.Event], within_s: float) -> None:
 
 
 def quiet_s(plan: Plan) -> float:
-    """Return the seconds to observe hosts before the first load: at most a tenth of the planned
-    load; 0 if that is less than SHORTEST_QUIET_S, or without telemetry.
+    """Return the seconds to observe hosts before the first load: QUIET_S, but at most a tenth of
+    the planned load; 0 if that is less than SHORTEST_QUIET_S, or without telemetry.
     """
     expected = plan.expected_s
     seconds = QUIET_S if expected is None else min(QUIET_S, QUIET_SHARE * expected)
