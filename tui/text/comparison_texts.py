@@ -8,7 +8,7 @@ from tui.metrics import units
 from tui.model.operands import Clause
 from tui.text.form import Text, text_by_code
 
-# of a run that was judged since its end
+# for a run whose verdict or findings are not those sealed at its end
 NOT_AS_SEALED = "seal missing, or verdict or findings differ from it; see runs verify"
 
 

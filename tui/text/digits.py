@@ -49,8 +49,8 @@ class FigureTile(Struct, frozen=True):
     """One figure in large digits.
 
     When room is short, the tiles with the highest `drop` are dropped first; a tile with `drop` 0 is
-    always shown. `aside` follows the title, such as the average. `short`: the title where a tile
-    would be dropped with the full one.
+    always shown. `aside` follows the title, such as the average. `short`: the title to use if the
+    tiles do not fit with their full titles.
     """
 
     title: str
@@ -74,7 +74,7 @@ class FigureTile(Struct, frozen=True):
 
     @property
     def width(self) -> int:
-        """Width in cells, by the wider symbol set."""
+        """Width in cells, with the wider of the symbol sets."""
         number = max(width_of(large_digits(self.number, look)[0]) for look in ("braille", "ascii"))
         head = width_of(self.title) + (2 + width_of(self.aside) if self.aside else 0)
         return max(head, number + (1 + width_of(self.unit) if self.unit else 0))

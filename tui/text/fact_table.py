@@ -31,12 +31,12 @@ from tui.text.line import (
 Row = tuple[str, list[Run]]
 LEAST_CELL = 44  # cells of a column: title and value
 LEAST_VALUE = 12
-MOST_ALIGNED = 22  # cells of a title that all sections leave room for
+MOST_ALIGNED = 22  # cells; values line up in all sections beside titles up to this width
 GAP = 2
 
 
 def table_lines(found: FactsTogether, width: int) -> list[Line]:
-    """Return a heading and the facts for each section; values that differ name their hosts."""
+    """Return a heading and the facts for each section; differing values with their hosts."""
     lines: list[Line] = []
     sections = _sections(found)
     widths = [width_of(title) for rows in sections.values() for title, _ in rows]

@@ -26,9 +26,9 @@ from tui.model.hostfacts import HOST_FACTS, Fact, fact_of
 from tui.model.plain import some
 from tui.text.line import BRIGHT, LABEL, TEXT, WARN, Run, padded, width_of, wrap
 
-ROWS_FROM, TABLE_FROM = 60, 100  # cells for a line with both values of a fact; for a table
-LABEL_CELLS, COLUMN_GAP = 9, 2  # of a table of hosts that differ: before it, and between columns
-VALUE_CELLS = 12  # least of such a table for a value
+ROWS_FROM, TABLE_FROM = 60, 100  # minimum widths: rows with both values of a fact; a table
+LABEL_CELLS, COLUMN_GAP = 9, 2  # of a table of differences: cells before it, between columns
+VALUE_CELLS = 12  # minimum for a value in such a table
 PHRASES: dict[str, dict[str, str]] = {
     "system": {
         "os": "{}",
@@ -101,7 +101,7 @@ Fold = Iterable[tuple[str, list[Run]]]
 
 
 def common_lines(found: FactsTogether) -> Fold:
-    """Yield a subject and the facts that all hosts share, as text."""
+    """Yield each subject with the facts that all hosts share, as text."""
     for subject, phrases in PHRASES.items():
         values = ((name, phrase, _common_value(found, name)) for name, phrase in phrases.items())
         texts = [
@@ -112,8 +112,8 @@ def common_lines(found: FactsTogether) -> Fold:
 
 
 def further_facts(found: FactsTogether, versions: str = "") -> FactsTogether:
-    """Return the facts that neither `common_lines`, the differences that matter nor `versions`
-    tell.
+    """Return the facts that `common_lines` and the differences that matter do not show.
+    A shared fact whose value is `versions` is left out too.
     """
     told = {
         name
@@ -202,7 +202,7 @@ def differing_lines(found: FactsTogether) -> Fold:
 
 
 def difference_rows(found: FactsTogether, width: int, label_cells: int = LABEL_CELLS) -> Fold:
-    """Yield the same as `differing_lines`, as a table if it fits beside labels of `label_cells`.
+    """Yield the same as `differing_lines`, as a table if it fits beside labels `label_cells` wide.
 
     Very wide panes have a column for each fact, others a row for each.
     """

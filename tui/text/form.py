@@ -64,7 +64,7 @@ LINES: Mapping[str, Callable[[Sequence[Any]], str]] = {
 
 
 def formed(text: str, operands: Mapping[str, Any], names: Sequence[str] = ()) -> str:
-    """Return a text with its operands; `names` are those in ``{0}`` and so on."""
+    """Fill a text with its operands; `names` replace ``{0}``, ``{1}`` and so on."""
     return text.format(*names, **{name: _Formed(value) for name, value in operands.items()})
 
 
@@ -110,8 +110,8 @@ def text_by_code(texts: Mapping[str, Text], code: str, operands: Mapping[str, An
 
 
 def of_generator(*, tool: str, about: str, **operands: Any) -> str:
-    """Return a text of a load generator (`Workload.texts`); code and operands if it is not
-    installed, or of another package and broken.
+    """Return a load generator's text for a code (`Workload.texts`); code and operands if the load
+    generator is not installed or fails.
     """
     try:
         texts = generators.load(tool).texts()
@@ -121,7 +121,7 @@ def of_generator(*, tool: str, about: str, **operands: Any) -> str:
 
 
 def advice_of(tool: str, about: str) -> str:
-    """Return a load generator's advice on a problem (`Workload.advice`); empty without it."""
+    """Return a load generator's advice on a problem (`Workload.advice`); empty if it has none."""
     try:
         return str(generators.load(tool).advice(about))
     except Exception:

@@ -28,7 +28,7 @@ from tui.text.plot import TimeAxis, known_parts
 OCTAVE = 64  # buckets per doubling of latency
 SCALE = 8  # width of the labels on the left
 LEGEND, CAPTION = 10, "% of I/Os"  # width of the legend on the right
-CLOSE = 4  # maximum rows for a label on each
+CLOSE = 4  # up to this many rows, each may have a label
 ROUND = (range(1, 10), (1, 2, 5), (1, 3), (1,))  # first digits of labels, the densest first
 FITTED = 12  # with fewer rows, the axis leaves out the fastest and the slowest I/Os
 FASTEST, SLOWEST = 0.01, 0.0001  # shares of the I/Os left out: nothing is read off the low end
@@ -90,7 +90,7 @@ class LatencyAxis:
 
 
 class HeatPaint(NamedTuple):
-    """How cells are drawn: role of the shades, look, and the percentiles that are lines."""
+    """How cells are drawn: role of the shades, look, and the percentiles drawn as lines."""
 
     role: str
     look: Look
@@ -105,7 +105,7 @@ class HeatCells:
     low: int = 0  # lowest bucket shown, and the number of buckets
     span: int = OCTAVE
     reach: tuple[int, int] = (0, 0)  # lowest and highest bucket with I/Os
-    _fitted: tuple[int, LatencyAxis] | None = None  # with the number of columns it is of
+    _fitted: tuple[int, LatencyAxis] | None = None  # with the number of columns it was fitted to
     _percentiles: dict[tuple[int, int], tuple[object, dict[float, float | None]]] = field(
         default_factory=dict
     )
@@ -134,7 +134,10 @@ class HeatCells:
             self._drawn.clear()
 
     def axis(self, rows: int) -> LatencyAxis:
-        """Return the latency axis for this many rows; few rows show all but the rarest I/Os."""
+        """Return the latency axis for this many rows.
+
+        With fewer rows than `FITTED`, it leaves out the fastest and the slowest few I/Os.
+        """
         if rows >= FITTED or not self.span or self.empty:
             return LatencyAxis(self.low, self.span)
         columns = sum(len(part.columns) for part in self.parts)
@@ -177,8 +180,9 @@ class HeatCells:
         return column_percentiles(self.items(start_s, end_s), CURVE_PERCENTILES)
 
     def lines(self, axis: TimeAxis, columns: int, rows: int) -> tuple[float, ...]:
-        """Return the percentiles that are drawn as lines: those that are known in most columns, and
-        have a row of their own in nearly all of them, the most important last.
+        """Return the percentiles to draw as lines, the most important last.
+
+        They are known in most columns, and have a row of their own in nearly all of these.
         """
         found = [each for each in self.tracks(axis, columns, rows) if each]
         kept: list[float] = []
@@ -263,7 +267,7 @@ def _lowest_row(place: float) -> int:
 
 
 def step_of(span: int, rows: int) -> int:
-    """Return the buckets of one row: an even number, so that half cells fit into rows."""
+    """Return the number of buckets per row; even, so that both halves of a cell have as many."""
     return 2 * max(1, -(-span // (2 * rows)))
 
 
@@ -322,7 +326,7 @@ def heat_lines(
 def density_lines(rows: int, role: str, look: Look) -> Sequence[Line]:
     """Return the legend of the shades, highest first, `LEGEND` cells wide.
 
-    A shade is a share of the I/Os in its column.
+    A shade stands for a share of the I/Os in its column.
     """
     caption = rows > CLOSE
     room = rows - caption

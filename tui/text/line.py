@@ -173,8 +173,8 @@ def key_rule(title: str, keys: Sequence[tuple[str, str]], width: int) -> Line:
 
 
 def spaced(lines: Sequence[Line], room: int) -> list[Line]:
-    """Return lines with an empty one above each heading but the first, as far as they fit into
-    `room` lines.
+    """Insert an empty line above each heading that is not the first line, as long as the lines
+    fit into `room`.
     """
     found: list[Line] = []
     spare = room - len(lines)
@@ -289,7 +289,7 @@ def _slice(runs: Sequence[Run], start: int, end: int) -> tuple[Run, ...]:
 def whole_names(names: Sequence[str], width: int, between: str) -> str:
     """Return as many names as fit, none of them truncated, and the number of others: ``a, b, +4``.
 
-    The first one is truncated if even that does not fit.
+    If not even the first name fits, it is truncated, without the number.
     """
     for count in range(len(names), 0, -1):
         rest = [f"+{len(names) - count}"] if count < len(names) else []
@@ -327,8 +327,8 @@ def labelled(
 
 
 def paired(facts: Iterable[tuple[str, Run]], width: int, gutter: int = 3) -> list[Line]:
-    """Return facts, their names in a column and their texts beside them; two short ones in a row
-    share a line.
+    """Return facts, their names in a column and their texts beside them; two short ones that
+    follow each other share a line.
     """
     facts = list(facts)
     names = max((width_of(name) for name, _ in facts), default=0) + 2
@@ -397,12 +397,12 @@ def diverging(
     return [blank, (bar, role), axis, empty] if below else [empty, axis, (bar, role), blank]
 
 
-LEAST_BEGUN = 3  # lines of a block that say something, with its heading
+LEAST_BEGUN = 3  # lines of a block, heading included; fewer visible ones say nothing
 
 
 def whole_heads(lines: list[Line], rows: int) -> list[Line]:
-    """Return lines of which `rows` are visible, with blank lines inserted so that a block of which
-    only the head would be visible begins below them.
+    """Insert blank lines so that no block begins in the last two of the `rows` visible lines, but
+    below them.
     """
     if len(lines) <= rows or not lines[rows].plain.strip():
         return lines

@@ -37,9 +37,7 @@ def loss_text(left: int, total: int, from_s: float, missing: Sequence[str]) -> s
 
 
 def ranges_of(names: Sequence[str]) -> str:
-    """Return host names as people give them to commands, numbered ones as ranges: ``weka-[01-08],
-    nas``.
-    """
+    """Return host names as typed in commands, numbered ones as ranges: ``weka-[01-08], nas``."""
     found: list[tuple[str, list[str]]] = []
     for name in names:
         part = _NUMBERED.fullmatch(name)
@@ -55,7 +53,7 @@ def ranges_of(names: Sequence[str]) -> str:
 
 
 def some_of(names: Iterable[str]) -> str:
-    """Return host names as ranges, or the first few if these are many."""
+    """Return host names as ranges; if there are many ranges, the first few names instead."""
     listed = [*dict.fromkeys(names)]
     text = ranges_of(listed)
     return text if text.count(", ") < FEW else some(listed)
@@ -67,8 +65,9 @@ def _follows(number: str, next_number: str) -> bool:
 
 
 def told_of(found: Mapping[str, str], link: str = ": ") -> str:
-    """Return the texts about hosts as one, hosts with equal texts together: ``h1, h2 and 6 more: 97
-    % busy; h9: 91 % busy``.
+    """Join texts about hosts, naming hosts with equal texts together.
+
+    ``h1, h2, h3 and 6 more: 97 % busy; h9: 91 % busy``
     """
     groups: dict[str, list[str]] = {}
     for host, text in found.items():
@@ -81,8 +80,8 @@ def told_of(found: Mapping[str, str], link: str = ": ") -> str:
 
 
 def told_in_range(found: Mapping[str, str]) -> str:
-    """Return texts about hosts, with those of more than three hosts that differ only in figures
-    merged: ``h1, h2, h3 and 6 more: 91 to 97 % busy``.
+    """Join texts about hosts as `told_of` does, merging those that differ only in figures if they
+    are about more than three hosts: ``h1, h2, h3 and 6 more: 91 to 97 % busy``.
     """
     alike: dict[str, list[str]] = {}
     for host, text in found.items():

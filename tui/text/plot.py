@@ -28,7 +28,7 @@ from tui.text.line import (
 )
 
 LEAST_WIDTH, LEAST_HEIGHT = 30, 8
-LOWEST = 6  # of a chart that shares its page
+LOWEST = 6  # minimum height of a chart that shares its page
 ROLES = ("read", "write", "other", "latency")  # of curves, in order
 # of the sides of a comparison: far apart in every theme, and neither means a warning
 SIDES = (BRIGHT, "latency")
@@ -189,7 +189,8 @@ class Plot(Struct, frozen=True):
     def lines(
         self, width: int, height: int, *, coloured: bool = False, label_width: int = 0
     ) -> list[Line]:
-        """Return the chart in lines of at most `width` cells; the minimum size is 30 by 8.
+        """Return the chart in lines of at most `width` cells; it is at least 30 cells wide and 6
+        lines high.
 
         `label_width`: least width of the labels beside the vertical axis, to align several charts.
         `coloured`: the terminal distinguishes curves by colour. Otherwise, or with more curves than
@@ -288,17 +289,17 @@ def _dot(value: float, axis: Axis, dots: int) -> int:
 
 
 def dots_of(rows: int) -> int:
-    """Return how many dots a vertical axis of `rows` rows is long."""
+    """Return the length of a vertical axis of `rows` rows, in dots."""
     return rows * DOWN - 1 - BASE
 
 
 def dot_of(axis: Axis, rows: int) -> float:
-    """Return what one dot is worth on an axis of `rows` rows."""
+    """Return the value that one dot stands for on a vertical axis of `rows` rows."""
     return (axis.high - axis.low) / dots_of(rows)
 
 
 def row_of(value: float, low: float, high: float, rows: int) -> int:
-    """Return the row that shows a value on an axis of `rows` rows, counted from the bottom."""
+    """Return the row that shows a value on a vertical axis, counted from 0 at the bottom."""
     return _up(value, Axis(low, high, AxisTicks([], [])), rows) // DOWN
 
 
@@ -507,7 +508,7 @@ class TimeAxis:
         return "".join(line)
 
     def foot(self, columns: int) -> list[Run]:
-        """Return the times and marks under the axis, set into a gap of the frame."""
+        """Return the times and marks under the axis, in exactly `columns` cells."""
         seconds = range(self.start_s, self.start_s + self.span_s)
         marks = {
             self.column_of(mark.second, columns): mark
@@ -532,7 +533,7 @@ class TimeAxis:
 def axis_of(
     start_s: int, planned_s: float | None, elapsed_s: float, cursor_s: int | None = None
 ) -> TimeAxis:
-    """Return the time axis of a load: the time so far, rounded up by at most a sixth.
+    """Return the time axis of a load: the time so far, lengthened by at most a sixth.
 
     It grows in steps, so that charts are not drawn anew in each second. It is at least `LEAST_S`
     long, but no longer than the planned time until the load exceeds that.

@@ -1,4 +1,4 @@
-"""Texts of problems of hosts, by code: why a connection, a call or a load failed."""
+"""Texts of host problems, by code: why a connection, a call or a load failed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ALLOCATION_STATES = {
 }  # of Slurm
 
 
-# codes of the problems with which a host ended a load
+# reasons why a load ended on a host
 LOAD_ENDS: dict[str, Text] = {
     "lease-expired": "lease expired: the host stopped the load",
     "supervisor-died": "the agent's supervisor was killed; the remaining load was stopped",

@@ -28,7 +28,7 @@ def run_text(told: CodedText | Clause | str) -> str:
     return worded_from(RUN_OR_SEARCH, told)
 
 
-# what the engine does on all hosts, if hosts that it needs fail
+# why the engine gave up a step, or the run: followed by the hosts that failed
 REFUSALS = {
     "no-connection": "no connection to",
     "preflight-refused": "preflight refused:",

@@ -14,9 +14,9 @@ MOST_STEPS = 5
 NICE = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
 # leading digits of steps, the roundest first
 ROUND = ((1, 2, 2.5, 5), (1.25, 1.5, 3, 4, 6, 7.5, 8), (1.2, 1.6, 3.5, 4.5, 7, 9))
-LESS_ROUND = 0.1  # what a less round step costs, in heights of values
-ONLY = 0.45  # and a single one
-LOW = 4  # rows that may have a single step
+LESS_ROUND = 0.1  # cost of a less round step, as a share of the largest value
+ONLY = 0.45  # cost of a single step, likewise
+LOW = 4  # with fewer rows, a single step costs nothing
 SAME = 1e-6
 LEEWAY = 0.001  # by which values may be above the last tick
 LEVELS = "▁─▔"  # low, middle or high in the cell
@@ -76,11 +76,10 @@ class Scale(Struct, frozen=True):
 
 
 def scale_of(most: float, rows: int, base: int = 1000) -> Scale:
-    """Return the scale of `rows` rows for values up to `most`, none of which is above its last
-    tick.
+    """Return a scale of `rows` rows whose last tick is at least `most`, with 0.1 % of leeway.
 
-    Ticks are whole rows apart. The scale is the lowest one; more ticks and round ones are worth
-    a little height.
+    Ticks are whole rows apart. It is the lowest such scale, or a slightly higher one whose step is
+    rounder, or that has more than one.
     """
     most = max(most, 0.0) or 1.0
     unit = _unit_of(most, base)
@@ -134,7 +133,7 @@ def ticks_of(
 
 
 def rows_above(rows: int) -> int:
-    """Return the rows of each of two areas, of which the second hangs down from the first."""
+    """Return the number of rows of each of two areas, one growing upwards, one downwards."""
     return rows // 2
 
 
@@ -149,8 +148,8 @@ def with_ticks(
 ) -> list[tuple[Run, ...]]:
     """Return the rows of a chart after their labels, which are `room` cells wide.
 
-    `grid` draws a faint line from each inner mark through rows without values: pieces of a line
-    between values look like values. The frame is the outer line.
+    `grid` draws a faint line from each inner mark through its row, if that has no values: pieces of
+    a line between values would look like values. The outermost rows have the frame.
     """
     known = {each.row: each for each in ticks}
     found: list[tuple[Run, ...]] = []

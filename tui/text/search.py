@@ -24,7 +24,7 @@ from tui.text.search_texts import NOT_HELD, knobs_text, search_text
 ROLES = {"maximum": "full load", "search": "search", "confirm": "confirm", "curve": "curve",
     "recover": "recovery",
          "hold": "hold"}  # fmt: skip
-NOTHING = 1e-7  # of a term of the scaling law
+NOTHING = 1e-7  # a smaller term of the scaling law is shown as 0
 TITLES = {"capacity": "capacity", "curve": "load curve", "scaling": "scaling"}
 
 
@@ -87,7 +87,7 @@ def ends_text(figure: ConfidenceInterval, unit: str) -> str:
 
 
 def limits_text(limits: Sequence[LimitRecord]) -> str:
-    """Return search limits as text: ``p99.9 < 2 ms and errors = 0``."""
+    """Return search limits as text: ``p99.9 < 2 ms and no errors``."""
     return " and ".join(limit_text(each) for each in limits)
 
 

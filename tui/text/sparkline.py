@@ -54,7 +54,7 @@ def trace(
 ) -> list[str]:
     """Return values as a line in braille: `height` rows of `width` characters, top row first.
 
-    For an axis that does not start at 0, where an area would show wrong shares.
+    For an axis that does not start at 0, where the heights of an area would be misleading.
     """
     if width <= 0 or height <= 0:
         return [""] * max(height, 0)

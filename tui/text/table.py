@@ -19,8 +19,9 @@ class Column(Struct, Generic[Row], frozen=True):
     """One column: its heading, content, width, and priority.
 
     `width` 0: the column shares the remaining room, `least` to `most` cells, or in a `measured`
-    table is as wide as its widest cell. While a column has fewer cells than it `wants`, the one
-    with the highest `drop` is dropped, or takes `least` if it wanted more; 0 is never dropped.
+    table is as wide as its widest cell. If the columns do not fit with the cells that they `want`,
+    the one with the highest `drop` shrinks to `least` and is then dropped, and so on; columns with
+    `drop` 0 stay.
     """
 
     title: str
@@ -62,10 +63,10 @@ def measured(columns: Sequence[Column[Row]], rows: Sequence[Row]) -> list[Column
 def fitted(
     columns: Sequence[Column[Row]], rows: Sequence[Row], *, all_rows: bool = True
 ) -> tuple[Column[Row], ...]:
-    """Return columns no wider than their content; the others share the room saved.
+    """Return columns no wider than their content, so that others can use the room saved.
 
-    Columns of marks, without a heading, keep their width. Without `all_rows`, all declared widths
-    are kept.
+    Columns of marks, without a heading, keep their width. `all_rows` False: `rows` are only a
+    part, so declared widths are kept.
     """
     return tuple(
         column
