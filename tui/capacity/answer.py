@@ -38,8 +38,9 @@ State = Literal["found", "never-met", "met-at-full-load", "unfinished"]
 class CapacityAnswer(Struct, frozen=True):
     """The capacity that a search found, in `unit`; `step` is the index of the step that proves it.
 
-    `binding`: the limit exceeded first, or OFFERED. `headroom`: the unused share of each limit in
-    that step, by the limit's text. `contradictions`: points that contradict each other.
+    `binding`: the limit exceeded first, or OFFERED; if none was exceeded, the closest limit.
+    `headroom`: the unused share of each limit in that step, by the limit's text. `contradictions`:
+    points that contradict each other.
     """
 
     state: State

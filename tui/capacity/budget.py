@@ -57,7 +57,7 @@ def _least_ios(search: Search) -> float:
 
 
 def settle_after(points: Sequence[SearchPoint]) -> float:
-    """Return the pause before the next point, in seconds."""
+    """Return the pause before the next point, in seconds; 0 unless the last verdict is `breaks`."""
     if not points or points[-1].verdict != "breaks":
         return 0.0
     return AFTER_OVER_S

@@ -28,7 +28,7 @@ CURVE_SEED = 20261122
 GRID = 400
 LEAST_LATENCY_ERROR = 0.01  # of a latency
 MOST_TAIL = 60.0
-FULL = 0.999  # of m: the curve has no end within the data
+FULL = 0.999  # highest load, as a share of m: at m the latency would be infinite
 
 
 class CurveKnee(Struct, frozen=True):
@@ -179,9 +179,7 @@ def between(a: Sequence[UncertainPoint], b: Sequence[UncertainPoint]) -> Area | 
     return Area(Estimate(value, value * exp(-reach), value * exp(reach)), low, high)
 
 
-def _too_few(
-    sides: Sequence[Sequence[UncertainPoint]], means: Sequence[_Mean]
-) -> Clause | None:
+def _too_few(sides: Sequence[Sequence[UncertainPoint]], means: Sequence[_Mean]) -> Clause | None:
     a, b = (mean.inside for mean in means)
     if min(a, b) < LEAST_INSIDE:
         return clause("few-common-points", a=a, b=b, needed=LEAST_INSIDE)
@@ -327,7 +325,8 @@ class ScalePoint(Struct, frozen=True):
 class Scaling(Struct, frozen=True):
     """The scaling law fitted to points, if there are enough.
 
-    `best_hosts`: the number of hosts at the law's maximum; its value is None without a maximum.
+    `rate`: of one host. `best_hosts`: the number of hosts at the law's maximum; its value is None
+    without a maximum.
     """
 
     points: list[ScalePoint] = field(default_factory=list)

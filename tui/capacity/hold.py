@@ -198,8 +198,8 @@ def in_state(search: Search, points: Sequence[SearchPoint]) -> list[SearchPoint]
 def contradictions(search: Search, points: Sequence[SearchPoint]) -> list[int]:
     """Return the indices of points that contradict an earlier one, if the search has a hold.
 
-    One of the two exceeded a limit at clearly less load than the other met. Right after an
-    overload, a violation counts only if it repeats after the longest pause.
+    One of the two exceeded a limit at clearly less load than the other, which met all limits. Right
+    after an overload, a violation counts only if it repeats after the longest pause.
     """
     found: list[int] = []
     begin = 0
@@ -236,7 +236,7 @@ def _settled(points: Sequence[SearchPoint], at: int) -> bool:
 
 
 def _contradict(one: SearchPoint, other: SearchPoint) -> bool:
-    """Return whether one point exceeded the limits at clearly less load than another met them."""
+    """Return whether one point exceeded a limit at clearly less load than the other, which met all."""
     if one.offer.knobs != other.offer.knobs or not one.offer.rate_iops or not other.offer.rate_iops:
         return False
     less, more = sorted((one, other), key=lambda each: each.offer.rate_iops or 0.0)
@@ -306,10 +306,8 @@ def failed_hold(search: Search, points: Sequence[SearchPoint], at: int) -> Claus
 
 
 def hold_notes(search: Search, points: Sequence[SearchPoint]) -> list[Clause]:
-    """Return notes on holds.
-
-    They give the effect of failed holds, how the last one passed, and what its length cannot
-    detect.
+    """Return notes on holds: the effect of failed ones, how the last one passed, and what a hold of
+    its length cannot detect.
     """
     notes = [
         clause("capacity-lowered", failure=failed_hold(search, points, at))

@@ -105,7 +105,8 @@ def lag_of(residuals: Sequence[float]) -> int:
 
 
 class LatencyInterval(Struct, frozen=True):
-    """A latency in ns with its 95 % interval; `high` is infinite with too few I/Os beyond it.
+    """A latency in ns with its 95 % interval; `high` is infinite if too few I/Os are beyond the
+    percentile.
 
     `share_error`: relative standard error of the share of I/Os beyond a percentile; for a mean, of
     the mean. `slope`: by how much ln(latency) falls when the logarithm of that share rises by 1.

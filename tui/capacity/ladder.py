@@ -73,8 +73,8 @@ def next_of_ladder(search: Search, points: Sequence[SearchPoint]) -> Offer | Non
 def standing(search: Search, points: Sequence[SearchPoint]) -> Standing:
     """Return the state of every setting, measured or implied by others.
 
-    A setting that is unclear twice counts as exceeding the limits. A setting that met them does not
-    count if a lighter one exceeded them.
+    A setting that is unclear twice counts as exceeding the limits. A setting that met them is not
+    in `met` if a lighter one exceeded them.
     """
     steps = rungs(search)
     verdicts = {step: _verdict(search, of_rung(points, step)) for step in steps}
@@ -121,7 +121,8 @@ def _middle(left: Sequence[Rung]) -> Rung:
 def above(known: Standing, rung: Rung) -> list[Rung]:
     """Return the lightest settings above `rung` that exceeded the limits.
 
-    Settings with no values between them and `rung` are left out.
+    Settings in which no knob is more than 1 higher are left out: nothing is between them and
+    `rung`.
     """
     heavier = [each for each in known.broken if lighter(rung, each)]
     nearest = [

@@ -27,7 +27,7 @@ from tui.model.search import RATE, Offer, Search, SearchPoint
 
 ENOUGH = 2.5  # tolerances: a capacity from an exhausted budget is accepted up to this
 LEAST_SHARE = 0.02  # of the maximum: if even that exceeds the limits, no load meets them
-FLAT = 1.5  # distance of two violations above which the least load is tried next
+FLAT = 1.5  # highest violation over the lowest: above this, the least load is tried next
 WIDE = 1.3  # upper over lower end: while wider, points bisect it
 # tolerances from the middle at which points are put in a narrow interval: this shows the slope of
 # latency, with clear points on both sides
@@ -35,7 +35,7 @@ AROUND = (-1.5, 0.0, 1.5, -0.75, 0.75)
 # minimum points for a known capacity; if there is no cliff, minimum points near the limit: fewer do
 # not show its variation in time
 LEAST_PACED, LEAST_NEAR = 4, 5
-MARGIN = 0.85  # of the tolerance: stopping when it looks certain makes it look too certain
+MARGIN = 0.85  # of the tolerance: a search that ends when its interval is narrow understates it
 CONFIRMS = 2
 RECOVERS = 2
 # of a rate that met the limits: if less exceeds them, the system may not have recovered
@@ -431,7 +431,7 @@ def next_offer(search: Search, points: Sequence[SearchPoint]) -> Offer | None:
 
 
 def why_over(search: Search, points: Sequence[SearchPoint]) -> Clause:
-    """Return why a search ended: answered, budget spent, or stopped."""
+    """Return why a search ended: answered, budget spent, points failed, or stopped."""
     if len(points) >= search.points:
         return clause("points-used", points=search.points)
     if _voids(points) >= VOIDS:

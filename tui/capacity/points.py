@@ -41,10 +41,10 @@ Late = tuple[float, float]
 
 
 def backlog(ios: Sequence[float], lengths: Sequence[float], rate: float) -> list[float]:
-    """Return how many I/Os were due but not done at the end of each second, at least.
+    """Return the minimum number of I/Os that were due but not done at the end of each second.
 
-    It is the largest shortfall since the end of any second before, less what Poisson arrivals
-    explain: with a probability of CHANCE at most, any of them falls short by more.
+    That is the largest shortfall since the end of any earlier second, less what Poisson arrivals
+    explain: by chance alone, the probability that any value is above 0 is at most CHANCE.
     """
     found: list[float] = []
     looks = len(ios) * (len(ios) + 1) / 2  # pairs of a start and an end
@@ -64,7 +64,7 @@ def backlog(ios: Sequence[float], lengths: Sequence[float], rate: float) -> list
 
 
 def late_ios(ios: Sequence[float], lengths: Sequence[float], rate: float) -> list[Late]:
-    """Return how many I/Os began late, and by how much.
+    """Return the delays of I/Os that began late, each with the number of I/Os.
 
     Empty if no delay can be proved.
     """
@@ -140,9 +140,9 @@ def of_limit(found: Mapping[str, float], percentile: float | None) -> float | No
 SHORT = 0.02  # of the offered rate: less means the offered load was not achieved
 SURE = 3.0  # standard deviations of the number of Poisson arrivals
 FLATTERED = 1.5  # ratio to latency from the actual start above which the intended one decides
-# times the I/Os above a limit that a whole point may have; for a mean, times its time
+# times the I/Os above a limit that a whole point may have; for a mean, times their total latency
 SURELY_OVER = 4.0
-OVER_SECONDS = 3  # in at least so many seconds
+OVER_SECONDS = 3  # minimum number of seconds over the limit
 BEHIND_S = 2.0  # seconds of load due and not done that end a point early
 SHOWN = (50.0, 99.0)  # percentiles reported besides those of the limits
 ANY = Limit("", "", "latency", None, 0)  # applies to each direction that the offered rate counts

@@ -93,7 +93,7 @@ def step_table(record: RunRecord, step: StepRecord) -> DocumentTable | None:
 
 
 def summary_csv(record: RunRecord) -> str:
-    """Return the summary table as CSV, as `benchtui export csv` writes it."""
+    """Return the summary table as CSV, with the columns of `benchtui export csv`."""
     table, out = summary(record), io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([column.name for column in table.columns])
@@ -136,7 +136,7 @@ def _folders(record: RunRecord) -> list[str]:
 
 
 def sweeps(record: RunRecord) -> dict[str, list[str]]:
-    """Return the values of each swept parameter, in plan order, without numbers of hosts.
+    """Return the values of each swept parameter, in plan order; the number of hosts is left out.
 
     Empty for a suite, whose profiles define their own sweeps.
     """
@@ -179,7 +179,7 @@ def comparison_headline(found: Comparison) -> str:
 
 
 def comparison_markdown(found: Comparison) -> str:
-    """Return a comparison's result and all its figures as Markdown tables; empty without figures.
+    """Return a comparison's result, and a Markdown table of all its figures; empty without figures.
 
     For searches, the table has their results.
     """

@@ -23,8 +23,8 @@ def _files(source: ExportSource) -> Iterator[ExportFile]:
 def suite_of(record: RunRecord) -> Suite:
     """Return a run as a test suite.
 
-    A case fails if its check found an error, is skipped if the check did not run, and shows a
-    warning as its output. The profile's thresholds are cases too, except those relative to another
+    A case fails if its check found an error, and is skipped if the check did not run; its output
+    lists the findings. The profile's thresholds are cases too, except those relative to another
     run.
     """
     by_check: dict[str, list[Finding]] = {}

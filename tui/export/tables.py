@@ -164,7 +164,8 @@ def _kind_of(values: Iterable[Scalar]) -> Kind:
 
 
 def summary(record: RunRecord) -> ExportTable:
-    """Return one row per step and direction, or per step and operation, over all hosts.
+    """Return a table with one row per step and direction, or per step and operation, over all
+    hosts.
 
     The columns for I/O exist if a step has I/O, those for operations if a step has operations.
     """
@@ -247,7 +248,7 @@ def _window(part: AggregateRecord) -> Row:
 
 
 def per_host(record: RunRecord) -> ExportTable:
-    """Return one row per step, host and direction."""
+    """Return a table with one row per step, host and direction."""
     columns, point = _point(record)
     labels = percentiles_of(record)
     asked, request = _requests(record)
@@ -271,7 +272,7 @@ def per_host(record: RunRecord) -> ExportTable:
 
 
 def per_job(record: RunRecord) -> ExportTable:
-    """Return one row per step, host, job and direction, for steps with several jobs.
+    """Return a table with one row per step, host, job and direction, for steps with several jobs.
 
     Rows without a host cover all hosts.
     """
@@ -304,7 +305,7 @@ def _jobs(
 
 
 def operations(record: RunRecord) -> ExportTable:
-    """Return one row per step, operation and iteration of an MPI benchmark.
+    """Return a table with one row per step, operation and iteration of an MPI benchmark.
 
     Rows without an iteration cover all iterations; their `ops_per_s` is the mean. Only operations
     that move bytes have a bandwidth.
@@ -343,10 +344,11 @@ SERIES = (
 
 
 def series(record: RunRecord) -> ExportTable:
-    """Return one row per second, host and direction; `scope` is ``all`` for all hosts together.
+    """Return a table with one row per second, host and direction.
 
-    `t_s` is the start of the second, counted from `created_utc`. Seconds without data have no row.
-    Percentiles printed by the tool itself are in columns `printed_`, per host only.
+    `scope` is ``all`` for all hosts together. `t_s` is the start of the second, counted from
+    `created_utc`. Seconds without data have no row. Percentiles printed by the tool itself are in
+    columns that begin with `printed_`, per host only.
     """
     every = [
         column for step in record.steps if step.series is not None for column in step.series.columns
@@ -403,7 +405,7 @@ def telemetry_name(name: str, unit: str) -> str:
 
 
 def telemetry(record: RunRecord) -> ExportTable:
-    """Return one row per interval and host, storage nodes included.
+    """Return a table with one row per interval and host, storage nodes included.
 
     `role` distinguishes clients and storage nodes; `t_s` is the end of the interval; `quiet`:
     before the run loaded any host. Each value that any host reported has a column.
@@ -449,7 +451,7 @@ BUCKET = (
 
 
 def histogram(record: RunRecord) -> ExportTable:
-    """Return one row per non-empty latency bucket: from_ns <= latency < below_ns.
+    """Return a table with one row per non-empty latency bucket: from_ns <= latency < below_ns.
 
     The last bucket has no upper end.
     """
@@ -501,7 +503,7 @@ def bucket_begin(index: int) -> int:
 
 
 def search_points(record: RunRecord) -> ExportTable:
-    """Return one row per point of a search and direction.
+    """Return a table with one row per direction of each point of a search.
 
     `offered_iops` is empty at full load. Percentiles from the intended start cover all directions
     together and are repeated in each row.
@@ -546,7 +548,7 @@ def search_points(record: RunRecord) -> ExportTable:
 
 
 def search_figures(record: RunRecord) -> ExportTable:
-    """Return one row per figure found by a search, with its 95 % interval."""
+    """Return a table with one row per figure found by a search, with its 95 % interval."""
     found = found_figures(record.search) if record.search is not None else []
     own = (ExportColumn("figure", "text"), ExportColumn("unit", "text"),
         ExportColumn("value", "float"),
@@ -562,7 +564,7 @@ def search_figures(record: RunRecord) -> ExportTable:
 
 
 def scaling(record: RunRecord) -> ExportTable:
-    """Return one row per number of hosts, with the throughput.
+    """Return a table with one row per number of hosts, with the throughput.
 
     `extrapolated`: computed by the scaling law, not measured.
     """

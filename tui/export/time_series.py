@@ -79,7 +79,7 @@ def tags_of(
 def second(
     iops: float | None, bw: float | None, lat_mean_ns: float | None, p99_ns: float | None
 ) -> dict[str, float]:
-    """Return the known values of one second as fields."""
+    """Return the known values of one second as fields, latencies in seconds."""
     values = {
         "iops": iops,
         "bytes_per_second": bw,
@@ -242,7 +242,7 @@ def searched_points(record: RunRecord) -> Iterator[SeriesPoint]:
     """Yield the results of a search.
 
     Each figure has three points: its value and the ends of its 95 % interval. For scaling, each
-    number of hosts has the same, and its efficiency.
+    number of hosts has the same three, and one for its efficiency.
     """
     search = record.search
     if search is None:

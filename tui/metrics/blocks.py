@@ -14,8 +14,8 @@ LEAST_SECONDS = 10
 BLOCKS = 5  # minimum number of blocks of a series
 LEAST_BLOCK = 2
 UNCORRELATED = 0.1  # autocorrelation below which seconds count as independent
-EVERY_LAG = 300  # every lag up to here, then in steps of a twentieth
-BLOCK_LAGS = 3.0  # block length over the lag of the last correlation
+EVERY_LAG = 300  # up to here every lag is tested, then in steps of a twentieth
+BLOCK_LAGS = 3.0  # block length, as a multiple of the lag at which seconds are uncorrelated
 ACROSS = 1.5  # tuned so that at most 5 % of equal pairs differ: tests/long/bench/same_pairs.py
 
 
@@ -48,10 +48,11 @@ def _lags(end: int) -> Iterator[int]:
 def within_run(top: Sequence[float], bottom: Sequence[float] | None = None) -> LogSpread | None:
     """Return the uncertainty of a mean over the seconds of one run.
 
-    None below LEAST_SECONDS, or if the mean is 0. The mean is sum(`top`) / sum(`bottom`), such as
-    latency x I/Os over I/Os; without `bottom` it is that of `top`. The method is moving blocks
-    (Kuensch 1989): neighbouring seconds stay together, so that slow changes count fully. Nothing is
-    drawn at random: the variance over all blocks is the limit of resampling.
+    None with fewer than LEAST_SECONDS seconds, or if the mean is 0. The mean is sum(`top`) /
+    sum(`bottom`), such as latency x I/Os over I/Os; without `bottom` it is that of `top`. The
+    method is moving blocks (Kuensch 1989): neighbouring seconds stay together, so that slow changes
+    count fully. Nothing is drawn at random: the variance over all blocks is the limit of
+    resampling.
     """
     n = len(top)
     lower = [1.0] * n if bottom is None else bottom

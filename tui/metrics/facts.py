@@ -318,7 +318,7 @@ class OneBoot(Struct, frozen=True):
 
     @property
     def what(self) -> str:
-        """Kind as text: one machine, or containers on one kernel."""
+        """What the hosts share: ``machine``, or ``kernel`` if some are containers."""
         return "machine" if self.machine else "kernel"
 
 

@@ -274,9 +274,9 @@ class Histogram:
     ) -> dict[str, int]:
         """Return percentiles in ns by label, computed as in fio; empty without samples.
 
-        `wanted` may be in any order; 100 gives the middle of the last bucket, not the maximum.
-        `at_most` is the exact maximum and limits the values: fio prints bucket middles, which may
-        exceed it.
+        `wanted` may be in any order; 100 gives the middle of the last bucket, not the maximum. For
+        buckets with upper edges of their own, the values are these edges. `at_most` is the exact
+        maximum and limits the values: middles and edges may exceed it.
         """
         return percentiles_of(self.buckets, wanted, at_most)
 

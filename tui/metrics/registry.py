@@ -150,7 +150,9 @@ class Metric:
         return size, unit if self.counted else f" {unit}"
 
     def labels(self, highest: float) -> Callable[[float], str]:
-        """Return the labels of an axis up to `highest`: round values, all in one unit."""
+        """Return a function that labels the round values of an axis up to `highest`, all in one
+        unit.
+        """
         size, unit = self.scale(highest)
         return lambda value: f"{value / size:.4g}{unit}"
 

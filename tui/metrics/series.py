@@ -22,7 +22,7 @@ interval.
 """
 
 
-AMOUNTS = 5  # kept of each second
+AMOUNTS = 5  # per second
 GAPS = array("d", [nan]) * (AMOUNTS * CHUNK)
 
 
@@ -171,8 +171,8 @@ class HeatBins:
         self._stamps: dict[int, int] = {}  # version of the last change, by column
 
     def add(self, t0: float, t1: float, buckets: Buckets | PackedBuckets | Histogram) -> None:
-        """Count an interval (t0, t1] of run time at its middle; intervals before the start are
-        ignored.
+        """Add the latencies of an interval (t0, t1] of run time to the column that contains its
+        middle; intervals before the start are ignored.
         """
         place = floor((t0 + t1) / 2 - self.start_s) // self.width_s
         if place < 0 or (isinstance(buckets, Buckets) and not buckets.idx):

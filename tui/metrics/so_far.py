@@ -1,4 +1,4 @@
-"""What figures of a part of the time say of the whole time."""
+"""What figures from the first part of a measurement say about all of it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ AS_LONG_AGAIN = 0.5
 
 
 def passed_share(measured_s: float | None, runtime_s: float | None) -> float:
-    """Return the share of a running measurement that has passed."""
+    """Return the share of a running measurement that has passed; 0.5 without a planned end."""
     if not runtime_s:
         return AS_LONG_AGAIN
     return min((measured_s or 0.0) / runtime_s, 1.0)
 
 
 def sure_percentile(percentile: float, passed: float) -> float:
-    """Return the percentile of the I/Os so far below which a percentile of all cannot fall, if this
-    share of all is complete; 0 if there is none.
+    """Return the percentile of the I/Os so far that is a lower bound for `percentile` of all I/Os.
 
-    The slowest of all are at least the slowest so far.
+    `passed`: share of all I/Os that are complete. Halfway, the final p99 is at least the p98 so
+    far: the slowest I/Os so far count in full. 0 if there is no such bound.
     """
     return max(0.0, floor(100 * (100 - (100 - percentile) / passed)) / 100) if passed else 0.0

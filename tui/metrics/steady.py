@@ -24,12 +24,13 @@ from tui.model.plan import Headline, Plan, Precondition, Step
 ROUNDS = 5
 RANGE, SLOPE = 0.20, 0.10  # of the mean
 ROUND_S = 5  # minimum seconds of a round within one load
-# of a change: least length of both parts, as a share and in seconds; seconds left out between the
-# parts, because both rates may occur there
+# minimum length of the parts before and after a change, as a share and in seconds; seconds left out
+# between them, because both rates may occur there
 PART, PART_S, BETWEEN_S = 0.2, 4, 1
 CHANGE_S = 2 * PART_S + BETWEEN_S  # a load of 10 s has 9 whole seconds
-# difference of two parts in deviations within them: a random walk's best split is further apart
-# in 1 of 100 cases (9 to 60 values, simulated), any less correlated noise in fewer
+# minimum difference between two parts, in standard deviations within them: the best split of a
+# random walk exceeds it in 1 of 100 cases (9 to 60 values, simulated), less correlated noise in
+# fewer
 APART = 7.5
 LEAST_SCATTER = 0.005  # deviation within the parts, of their mean: counts are whole numbers
 
@@ -66,7 +67,9 @@ def window_of(means: Sequence[float]) -> SteadyWindow | None:
 
 
 def window_across(values: Sequence[float]) -> SteadyWindow | None:
-    """Return the window of a per-second series, cut into equal rounds; None if it is too short."""
+    """Return the window of a per-second series, cut into equal rounds; None if the series is too
+    short, or all 0.
+    """
     length = len(values) // ROUNDS
     if length < ROUND_S:
         return None
@@ -87,10 +90,12 @@ class RateChange(Struct, frozen=True):
 
 
 def change_in(values: Sequence[float]) -> RateChange | None:
-    """Return the change of a per-second series from one rate to another; None if there is none.
+    """Return the change of a per-second series from one rate to another, by more than 20 %; None if
+    there is none.
 
-    Splits the series where the parts differ most, in deviations within them. Noise needs no model:
-    seconds that depend on each other make the parts differ, but deviate within the parts as well.
+    Splits the series where the means of the parts differ most, in standard deviations within the
+    parts. Noise needs no model: correlated seconds move the means apart, but also raise the
+    deviations within the parts.
     """
     if len(values) < CHANGE_S or min(values) < 0:
         return None

@@ -50,7 +50,9 @@ def pareto(blocks: float, h: float) -> list[Part]:
 
 
 def bell(blocks: float, deviation: float) -> list[Part]:
-    """Return the parts of fio's `normal:deviation` (per cent): the mean of 12 uniform numbers."""
+    """Return the parts of fio's `normal:deviation`: the mean of 12 uniform numbers, plus a uniform
+    offset that is `deviation` per cent of the blocks wide.
+    """
     sigma, width = 1 / TERMS, min(deviation / 100, 0.5)
     middles = [(at + 0.5) / BANDS - 0.5 for at in range(BANDS)]
     if width > 1 / BANDS:

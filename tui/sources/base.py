@@ -30,8 +30,8 @@ class SourceContext(NamedTuple):
     """What a source may use: environment, directory, limits.
 
     `tell` shows a line about what the source is waiting for. `may_allocate`: the source may
-    allocate hosts, because they are for a run or a check. `pretends`: it allocates nothing and
-    returns made-up names for the hosts that it would request, and `left_s` as requested.
+    allocate hosts, because they are for a run or a check. `pretends`: the source allocates nothing;
+    it returns made-up names for the hosts that it would request, and `left_s` as requested.
     """
 
     environ: Mapping[str, str]

@@ -42,7 +42,7 @@ class CommandSource(HostSource):
 
 
 def printed_hosts(printed: str) -> Iterator[HostAddress]:
-    """Yield the hosts that a command printed. Raises UsageError with the line."""
+    """Yield the hosts that a command printed. Raises UsageError with the line number."""
     count = 0
     for number, line in enumerate(printed.splitlines(), 1):
         text = without_comment(line)

@@ -61,7 +61,7 @@ def without_comment(line: str) -> str:
 def existing_file(
     text: str, form: str, context: SourceContext, *, directories: bool = False
 ) -> Path:
-    """Return the path of an existing file, or with `directories` of a directory.
+    """Return the path of an existing file or, with `directories`, of a directory.
 
     Raises UsageError with the nearest name in its folder.
     """

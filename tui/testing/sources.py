@@ -36,7 +36,7 @@ def check_source(
     """Check a source with texts as typed after the colon. Raises SourceContractError.
 
     `good` maps each text to what it resolves to: names of hosts or SPECs, in order. `bad`: texts
-    that the source must refuse with a UsageError in one printable line that says what is allowed.
+    that the source must refuse with a UsageError of one printable line that says what is allowed.
     """
     context = SourceContext(
         dict(os.environ if environ is None else environ), directory or Path.cwd()

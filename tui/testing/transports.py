@@ -1,4 +1,4 @@
-"""Check the contract of a transport, for packages that provide one: everything a run needs.
+"""Contract test for transports, for use by packages that provide one: all that a run needs.
 
 from tui.testing.transports import check_transport
 

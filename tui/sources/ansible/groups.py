@@ -141,10 +141,10 @@ class AnsibleGroups:
         assert self._depths is not None
 
     def variables_of(self, host: str) -> dict[str, Any]:
-        """Return the variables of a host: `all`, then groups from the outermost, then its own.
+        """Return the variables of a host, with those of `all` and of its groups.
 
-        Later ones win. group_vars win over group variables in the inventory, host_vars over the
-        host's own.
+        Variables of inner groups win over those of outer ones, and the host's own over both.
+        group_vars win over group variables in the inventory, host_vars over the host's own.
         """
         depths = self._depths
         groups = sorted(
