@@ -236,7 +236,7 @@ def _settled(points: Sequence[SearchPoint], at: int) -> bool:
 
 
 def _contradict(one: SearchPoint, other: SearchPoint) -> bool:
-    """Return whether one point exceeded a limit at clearly less load than the other, which met all."""
+    """Return whether the point with clearly less load exceeded a limit and the other met all."""
     if one.offer.knobs != other.offer.knobs or not one.offer.rate_iops or not other.offer.rate_iops:
         return False
     less, more = sorted((one, other), key=lambda each: each.offer.rate_iops or 0.0)
