@@ -167,7 +167,7 @@ class PublishedResult(PublishedPart):
     validity: Validity | None = Field(
         None, description="doubtful: see the doubts; error: the run failed"
     )
-    error: Text | None = Field(None, description="Tool exit code")
+    error: Text | None = Field(None, description="Error as printed by the tool")
     date: Text | None = Field(None, description="When it was measured")
     jobs: int | None = Field(None, ge=1, description="Number of jobs that fio printed")
     read: Directed | None = Field(None, description="Reads")

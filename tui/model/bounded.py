@@ -8,7 +8,7 @@ import os
 import stat
 from pathlib import Path
 
-MOST_MEMORY_BYTES = 256 << 20  # of the whole process, while it reads a file of others
+MOST_MEMORY_BYTES = 256 << 20  # of the whole process, while it reads other people's files
 MOST_CPU_S = 60.0  # of one import, one archive, one inventory
 MOST_NUMBER = 2**62 - 1  # larger counts are damage; two of these still fit into 64 bits
 MOST_STAMP_MS = 253_402_300_799_000  # end of the year 9999, the last valid date
@@ -23,7 +23,7 @@ PIECE_BYTES = 1 << 16
 
 
 def open_plain(path: Path | str, *, pipes: bool = False) -> io.FileIO:
-    """Open a regular file for reading; reading others could block or never end.
+    """Open a regular file for reading; other kinds of files could block or never end.
 
     `pipes`: also open pipes and devices, because the user named the file. Raises OSError.
     """
@@ -105,6 +105,4 @@ def shown_size(count: int) -> str:
 
 
 NO_JSON = (ValueError, OverflowError, RecursionError)
-"""Exceptions raised for damaged JSON: msgspec's DecodeError is a ValueError, but not a
-UnicodeDecodeError.
-"""
+"""Exceptions raised for damaged JSON; msgspec's DecodeError is a ValueError."""

@@ -495,7 +495,9 @@ class FilesRemoved(Event, tag="files_removed"):
 
 
 class Message(Event, tag="message"):
-    """A line for the operator, from the engine, or from a tool's stderr if `host` is set."""
+    """A line for the operator, from the engine or a tool's stderr. `host`: the host that it is
+    about; None for the whole run.
+    """
 
     severity: Severity
     text: Clause | str  # text in older journals

@@ -31,7 +31,7 @@ def expect_statistics(what: str) -> None:
     """Raise UsageError, in one line, if numpy or scipy is neither installed nor in the single-file
     program.
 
-    Imports and unpacks neither, which takes seconds: a plan is made between two keys.
+    Does not import or unpack them, which takes seconds: a plan is made between two keystrokes.
     """
     for name in STATISTICS:
         if not _is_there(name) and not os.environ.get(ONE_FILE):

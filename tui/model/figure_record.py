@@ -43,7 +43,7 @@ class RecordPart(BaseModel):
 
 
 class CodedText(RecordPart):
-    """A text, as a code and what it is made of.
+    """A text, as a code and its operands.
 
     Older records and `runs show --json` have the text itself instead.
     """

@@ -103,7 +103,7 @@ OF_THE_SYSTEM = ("/tmp", "/var/tmp", "/home", "/root")
 
 def on_root(path: str, mount: str) -> bool:
     """Return whether a target is on the root file system although its path may be meant as the
-    mount point of a storage.
+    mount point of a storage system.
     """
     named = any(f"{path}/".startswith(f"{own}/") for own in OF_THE_SYSTEM)
     return mount == "/" and bool(path) and not named
@@ -134,7 +134,8 @@ class Route(Struct, frozen=True, omit_defaults=True):
 class BlockLayer(Struct, frozen=True, omit_defaults=True):
     """A block device underneath a target: partition, lvm, multipath, crypt, dm, md, loop, disk, ...
 
-    `below` are the devices beneath it, down to the disks. `paths` are those of an NVMe namespace.
+    `below` are the devices beneath it, down to the disks. `paths`: number of paths to an
+    NVMe namespace.
     `wwid` is a disk's own name, equal on every host; `number` is the kernel's major:minor.
     `md_action`: idle, resync, recover, check, ...; `md_done`: progress in sectors, such as ``1024 /
     2048``. `direct` of a loop device: whether it uses its file with direct I/O.
@@ -181,10 +182,10 @@ class Written(Struct, frozen=True, omit_defaults=True):
 class Content(Struct, frozen=True, omit_defaults=True):
     """Content of sampled blocks of a step's files; `kind`: read or written by the step.
 
-    Of `blocks` blocks of 4 KiB, `zero` contain zeros; the others have `distinct` different
-    contents, which gzip compresses to the share `packed`. Of the pieces of 16 bytes other than
-    zeros, the shares `row` (of 1 MiB in a row) and `apart` (of all sampled blocks) differ.
-    `never_written`: share of the files without written extents, asked if most blocks are zeros.
+    Of `blocks` blocks of 4 KiB, `zero` contain only zeros; the others have `distinct` different
+    contents, which gzip compresses to the share `packed`. `row`, `apart`: share of distinct pieces
+    among all non-zero pieces of 16 bytes, within one contiguous MiB and over all sampled blocks.
+    `never_written`: share of the files without written extents, read only if most blocks are zeros.
     """
 
     step: int
@@ -220,7 +221,7 @@ O_DIRECT = {
 
 class OpenFile(Struct, frozen=True, omit_defaults=True):
     """A test file that a step's load had open. `flags`: those of open(2). `later`: other steps that
-    had it open alike, such as `1-9 12`.
+    had it open with the same flags, such as `1-9 12`.
     """
 
     step: int
@@ -237,8 +238,8 @@ class OpenFile(Struct, frozen=True, omit_defaults=True):
 
 
 class LoadCommand(Struct, frozen=True, omit_defaults=True):
-    """A process of a step's load that had a test file open; if the load has none (over a network),
-    one that has the job file as an argument.
+    """A process of a step's load that had a test file open; if the load opens none (I/O over a
+    network), one that has the job file as an argument.
 
     `words`: its command line, joined by spaces; empty for a load generator that changes it.
     `other_job`: its job file was not the one that was sent. `preload`: preloaded libraries, joined

@@ -499,7 +499,7 @@ def fact_of(name: str) -> HostFact:
 def boot_of(facts: Mapping[str, Fact]) -> str:
     """Return a host's boot id; empty if its kernel reports none.
 
-    An empty id is never equal to another.
+    Two empty ids do not mean the same boot.
     """
     boot = str(facts.get("boot_id") or UNKNOWN_BOOT)
     return "" if boot == UNKNOWN_BOOT else boot

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from tui.model.problem import Problem, UsageError
 
 LOCAL = "local"
-NO_HOST = "no-host-name"  # code of a problem: a word that is no host, whatever there is
+NO_HOST = "no-host-name"  # code of a problem: a word that cannot be a host name
 STDIN = "-"
 MOST_HOSTS = 4096  # of one name with ranges, and of one run
 # of an inventory, a source, or an SSH configuration with its includes
@@ -89,6 +89,8 @@ def is_whole(spec: str) -> bool:
 
 def source_of(part: str) -> tuple[str, str] | None:
     """Return the name before the first colon and the text after it; None for ``h1`` and ``::1``.
+
+    ``-`` is the file on stdin: ("file", "-").
 
     Does not check whether such a source exists: ``h1:22`` looks like one.
     """

@@ -31,7 +31,7 @@ def lean() -> Iterator[None]:
     """
     theirs, ctypes.util.find_library = ctypes.util.find_library, find_library
     known = sys.modules.get(ABSENT)
-    sys.modules[ABSENT] = known  # type: ignore[assignment]  # None: Python's own word for what cannot be imported
+    sys.modules[ABSENT] = known  # type: ignore[assignment]  # None: how Python marks what cannot be imported
     try:
         yield
     finally:

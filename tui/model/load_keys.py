@@ -67,9 +67,8 @@ def kinds_of_params(text: str) -> MappingProxyType[str, str]:
 
 
 def edited_names(then: str, now: str) -> list[str]:
-    """Return what differs between two texts of a profile, without what is for people only.
-
-    Parameters, options and sections by their names, sorted.
+    """Return the names of parameters, options and sections that differ between two texts of a
+    profile, sorted. Keys for people only, such as the title, do not count.
     """
     one, other = (_every_value(text) for text in (then, now))
     paths = (path.removesuffix(".default").removesuffix(".kind") for path in differing(one, other))

@@ -15,7 +15,7 @@ class Paths(NamedTuple):
 
     config: Path
     data: Path
-    runs_kept: Path | None = None  # if the user's settings say so
+    runs_kept: Path | None = None  # runs directory, if set in the user's settings
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Paths:

@@ -1,4 +1,4 @@
-"""Decode data from untrusted files: printable text, percentile names, times of day."""
+"""Decode data from untrusted files: printable text, percentile names, timestamps."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ def percentile_name(printed: str) -> str | None:
 
 
 def parse_utc(text: str) -> datetime | None:
-    """Parse a time in RFC 3339; None if the text is not one."""
+    """Parse a time in RFC 3339, UTC without an offset; None if the text is not one."""
     try:
         when = datetime.fromisoformat(text)
     except ValueError:

@@ -247,6 +247,7 @@ class JobLoad(Struct, frozen=True, omit_defaults=True):
         """The largest number of I/Os in flight on one host."""
         return max(self.held, self.most_held)
 
+
 class HostTask(Struct, omit_defaults=True):
     """Part of a step on one host: job file, command, files in use."""
 
@@ -353,7 +354,7 @@ class Step(Struct, omit_defaults=True):
 
     @property
     def part(self) -> str:
-        """Profile of a suite, with its role, that the step belongs to; empty if the plan's own."""
+        """The suite member that the step belongs to: profile and role; empty without a suite."""
         return in_role(self.profile, self.role, self.beside)
 
     @property

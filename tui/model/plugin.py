@@ -32,7 +32,7 @@ class Contract(Struct, frozen=True):
     """Contract for a plug-in's object: rules for results of methods (`returns`), and for
     attributes.
 
-    `made`: functions, by method, that convert its result, given the plug-in's name.
+    `made`: by method, a function that converts its result, also given the plug-in's name.
     """
 
     returns: Mapping[str, Rule]
@@ -134,8 +134,10 @@ def guarded_model(model: type[BaseModel], who: str) -> type[BaseModel]:
 
 
 def guarded_validation(who: str, handler: Callable[[Any], Any], value: Any) -> Any:
-    """Validate with a plug-in's model: pydantic's errors are the profile's, any others the
-    plug-in's.
+    """Validate with a plug-in's model.
+
+    Errors that validators may raise pass through, as errors in the profile; any others become
+    PluginError.
     """
     from pydantic_core import PydanticCustomError, PydanticOmit, PydanticUseDefault
 

@@ -74,7 +74,7 @@ class Quantity:
 
 
 def parse_printed(unit: Unit, text: object) -> Quantity:
-    """Parse a figure from its printed form; a repetition in brackets is ignored.
+    """Parse a figure from its printed form; text in parentheses after it is ignored.
 
     Raises ValueError.
     """

@@ -57,7 +57,7 @@ def load_profile(text: str, file: str, base: Base | None = None) -> Profile:
 
 
 def recorded_profile(text: str, file: str, base: Base) -> Profile:
-    """Return the profile saved with a run. Raises UsageError for one that its schema rejects.
+    """Return the profile saved with a run. Raises UsageError if the schema rejects it.
 
     Skips all other checks: those added later must not reject an old run.
     """
@@ -71,7 +71,7 @@ def recorded_profile(text: str, file: str, base: Base) -> Profile:
 def extended(
     document: YamlDocument, base: Base | None, seen: list[str], unknown: list[Problem] | None = None
 ) -> YamlDocument:
-    """Merge a document with the profile it extends; positions are those of the file.
+    """Merge a document over the profile it extends; positions are those in the document.
 
     Defaults of parameters that the base does not have are dropped and reported in `unknown`. Raises
     UsageError.

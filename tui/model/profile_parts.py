@@ -37,7 +37,7 @@ def as_share(value: object) -> object:
 
 
 class MatrixSpec(BaseModel):
-    """Base of sweep, suite and repetitions; unknown keys are errors."""
+    """Base of a profile's parts; unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
@@ -118,8 +118,8 @@ SuiteEntry = Annotated[
 
 
 def grid_points(sweep: SweepSpec) -> list[dict[str, Scalar]]:
-    """Return a sweep's combinations in order, without the number of hosts; [{}] without a
-    sweep.
+    """Return a sweep's combinations in order, without the number of hosts; [{}] if it varies only
+    that.
     """
     if sweep.points:
         return [dict(point) for point in sweep.points]

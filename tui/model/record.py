@@ -2,7 +2,7 @@
 benchtui.
 
 Names contain the SI base unit (``_s``, ``_ns``, ``_bytes``, ``_bytes_per_s``). Counts and
-nanoseconds are integers, times of day are UTC in RFC 3339, unknown is null and never 0. Times named
+nanoseconds are integers, timestamps are UTC in RFC 3339, unknown is null and never 0. Times named
 ``_s`` that are not durations count from ``created_utc``. Readers ignore unknown keys, so fields can
 be added without a new schema name.
 """
@@ -165,9 +165,7 @@ class CellRecord(RecordPart):
 
     @property
     def part(self) -> str:
-        """Profile of a suite, with its role, that the point belongs to; empty for the run's own
-        profile.
-        """
+        """The suite member that the point belongs to: profile and role; empty without a suite."""
         return in_role(self.profile or "", self.role, self.beside)
 
 
@@ -277,11 +275,11 @@ class NoteRecord(RecordPart):
 
 
 class MessageRecord(RecordPart):
-    """A line from the engine, or from a tool's stderr if `host` is set."""
+    """A line from the engine, or from a tool's stderr."""
 
     t_s: float = Field(description="time of the message, in seconds since created_utc")
     severity: Literal["info", "warning", "error"] = Field(description="severity")
-    host: str | None = Field(None, description="host; null for the engine")
+    host: str | None = Field(None, description="host that it is about; null for the whole run")
     text: CodedText | str = Field(description="message; a string if it is only what a tool printed")
 
 
@@ -534,8 +532,8 @@ class RunRecord(RecordPart):
 
     @property
     def judged_since(self) -> bool:
-        """Whether the seal of the run's end is missing, or verdict or findings differ from it; not
-        stored in the file.
+        """Whether the seal made at the end of the run is missing, or the verdict or findings differ
+        from it; not stored in the file.
         """
         return self._judged_since
 

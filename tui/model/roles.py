@@ -24,7 +24,7 @@ def in_role(profile: str, role: str | None, beside: Sequence[str]) -> str:
 
 
 def parse_role(value: object) -> str:
-    """Return the hosts of a role as text. Raises ValueError with the allowed forms."""
+    """Check the hosts of a role; return them as text. Raises ValueError with the allowed forms."""
     text = str(value).strip()
     if isinstance(value, bool) or not text:
         raise ValueError(f"allowed: {FORMS}")
@@ -42,7 +42,7 @@ def parse_role(value: object) -> str:
 
 
 def is_named(text: str) -> bool:
-    """Return whether a role lists hosts by name rather than giving a number."""
+    """Return whether a role names its hosts: neither a number, nor a share, nor the rest."""
     return text != REST and not text.isdecimal() and _SHARE.fullmatch(text) is None
 
 

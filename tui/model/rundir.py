@@ -47,7 +47,7 @@ def new_run_id(tag: str, now: datetime | None = None) -> str:
     """Return a new run id that sorts by time and contains the profile:
     20261120T101530Z-weka-read-iops-7f3a.
     """
-    import secrets  # a fifth of what a list needs to start
+    import secrets  # a fifth of the start-up time of a list
 
     slug = re.sub(r"[^a-z0-9]+", "-", tag.lower()).strip("-")[:SLUG_LENGTH].rstrip("-")
     stamp = f"{(now or datetime.now(UTC)).astimezone(UTC):%Y%m%dT%H%M%SZ}"

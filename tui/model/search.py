@@ -168,7 +168,7 @@ Caveat = Literal["contradictions", "unfinished", "not-held"]
 def caveats_of(
     state: str, step: int | None, held_s: float | None, *, contradicted: bool
 ) -> list[Caveat]:
-    """Return why the answer of a search is weaker than a valid one."""
+    """Return why the answer of a search is weak."""
     found: list[Caveat] = ["contradictions"] if contradicted else []
     if state == "unfinished":
         return [*found, "unfinished"]

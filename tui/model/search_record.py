@@ -133,7 +133,7 @@ class AnswerRecord(RecordPart):
     caveats: list[Caveat] = Field(
         default_factory=list,
         description=(
-            "why the capacity is weaker than a valid one: points contradict each other, the search"
+            "why the capacity is weak: points contradict each other, the search"
             " is unfinished, or the answer was not held, so that it may include burst credits or a"
             " cache"
         ),

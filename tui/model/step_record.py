@@ -502,9 +502,7 @@ class StepRecord(RecordPart):
 
     @property
     def part(self) -> str:
-        """Profile of a suite, with its role, that the step belongs to; empty for the run's own
-        profile.
-        """
+        """The suite member that the step belongs to: profile and role; empty without a suite."""
         return in_role(self.profile or "", self.role, self.beside)
 
     @property

@@ -30,7 +30,7 @@ class EntryPoint(NamedTuple):
     folder: str = ""  # empty: of no installed package
 
     def load(self) -> Any:
-        """Import the object."""
+        """Import and return the object."""
         module, _, attribute = self.value.partition("[")[0].strip().partition(":")
         names = attribute.split(".") if attribute else ()
         return functools.reduce(getattr, names, import_module(module))

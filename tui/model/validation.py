@@ -15,7 +15,7 @@ from tui.model.yaml_text import KeyPath, YamlDocument
 
 
 def file_schema(model: type[BaseModel], title: str) -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of a file that people edit."""
+    """Return the JSON Schema (draft 2020-12) of a model, for a file that people edit."""
     draft = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     return {**draft, **model.model_json_schema(), "title": title}
 

@@ -1,5 +1,5 @@
-"""Shipped JSON Schemas, generated from the models by `make reference`, so that printing needs no
-models.
+"""Shipped JSON Schemas, generated from the models by `make reference`, so that printing one does
+not import the models.
 """
 
 from __future__ import annotations
