@@ -65,7 +65,7 @@ class BenchtuiApp(AppShell):
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         self.looked_at_runs = False
-        self.waits_for_runs = ""  # the screen that the user asked for before that
+        self.waits_for_runs = ""  # the screen that the user asked for during that search
         self.crash_log: Path | None = None
         # covers everything while the terminal has no room
         self.too_small: Screen[None] | None = None
@@ -149,7 +149,7 @@ class BenchtuiApp(AppShell):
 
     @work(group="recover")
     async def action_recover(self) -> None:
-        """Ask, then finish the selected run, or all interrupted runs."""
+        """Ask, then recover the selected run if it was interrupted, else all interrupted runs."""
         from tui.app.services import resuming
 
         if isinstance(self.screen, StepScreen) and (
@@ -278,7 +278,7 @@ class BenchtuiApp(AppShell):
         self.refresh(layout=True)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Cover everything while the terminal is too small.
+        """Cover everything while the terminal is too small, and uncover it afterwards.
 
         Textual updates the app's own size only after this handler.
         """
@@ -317,7 +317,7 @@ class BenchtuiApp(AppShell):
     def _handle_exception(self, error: Exception) -> None:
         """Write the traceback to a private file, without values of variables; end with code 1.
 
-        Ignored are widgets not found while they or the app are being removed.
+        Ignore NoMatches while the app, or the widget that handles a message, is being removed.
         """
         cause = error.error if isinstance(error, WorkerFailed) else error
         if isinstance(cause, NoMatches) and (self._exit or not self.is_running or is_leaving()):

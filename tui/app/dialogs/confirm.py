@@ -43,9 +43,9 @@ class Dialog(CalmScreen, ModalScreen[Returned]):
         return self
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Allow actions only while the dialog has its widgets.
+        """Allow actions other than dismiss only while the dialog has its widgets.
 
-        A key may arrive before or after.
+        A key may arrive before or after that.
         """
         is_whole = self.is_mounted and self.is_attached
         return super().check_action(action, parameters) if is_whole else action == "dismiss"
@@ -109,7 +109,7 @@ class Refusal(Static):
         super().__init__(markup=False)
 
 
-BESIDE = 60  # cells for answers beside each other; more stand below each other
+BESIDE = 60  # cells for answers side by side; wider ones are stacked
 LEAST_BUTTON = 10
 WIDTH = 68
 
@@ -259,7 +259,7 @@ def leave_question(name: str) -> Confirm:
 
 
 class OverwriteDialog(Dialog[bool]):
-    """Shows what a run would overwrite, and asks to type the names.
+    """Shows what a run would overwrite, and asks the user to type the name of each target.
 
     Returns True once every name was typed, None after Escape. If the run is refused, nothing can be
     typed.
@@ -327,7 +327,7 @@ class OverwriteDialog(Dialog[bool]):
         )
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Accept the name if correct, and ask for the next one."""
+        """Accept the name if correct, and ask for the next one; close after the last one."""
         right = event.value.strip() == self.names[self.typed]
         wrong = self.query_one("#overwrite-wrong", Static)
         wrong.set_class(not right, "-shown")

@@ -25,7 +25,7 @@ from tui.text.table import Column
 if TYPE_CHECKING:
     from tui.export.copies import Copy
 
-ROWS_AROUND_FORMATS = 9  # rows of the dialog and of the screen beside the list
+ROWS_AROUND_FORMATS = 9  # rows of the screen outside of the list
 NAME_CELLS, TOOLS_CELLS, LABEL_CELLS = 18, 26, 10
 WIDTH = 96  # holds most descriptions in one line
 NAMES = "names, addresses, paths and notes"
@@ -172,7 +172,7 @@ class ExportDialog(Dialog[ExportRequest | None]):
 
     @on(PickList.Moved)
     def propose_path(self) -> None:
-        """Propose a path for the selected format, unless the user typed one."""
+        """Show the details of the selected format, and propose a path unless the user typed one."""
         field, name = self.field("path"), self.picklist.cursor_key
         about = next((about_text(each) for each in self.formats if each.name == name), "")
         self.query_one("#export-about", Static).update(about)
@@ -181,7 +181,7 @@ class ExportDialog(Dialog[ExportRequest | None]):
 
     @on(Input.Submitted)
     def action_write(self) -> None:
-        """Close with the format, words and path, once they are written."""
+        """Submit format, path and words; the dialog closes once the export is written."""
         where, words = self.field("path").value.strip(), self.field("words").value.split()
         if (name := self.picklist.cursor_key) is not None:
             self.submit(
@@ -196,7 +196,7 @@ def about_text(each: ExportFormat) -> str:
     return f"{each.name}: {each.details}" if each.details else ""
 
 
-ROWS_AROUND_COPIES = 8  # rows of the dialog and of the screen beside list and text
+ROWS_AROUND_COPIES = 8  # rows of the screen outside of list and text
 WIDEST = 140
 LEAST_ROWS, MOST_ROWS = 3, 14  # of a text and its heading
 
@@ -204,7 +204,7 @@ LEAST_ROWS, MOST_ROWS = 3, 14  # of a text and its heading
 class Beginning(Lines):
     """Shows the first lines of a text.
 
-    A single line is wrapped; lines of a table are truncated.
+    A text of one line is wrapped; the lines of a longer text are truncated.
     """
 
     text = ""

@@ -45,7 +45,7 @@ class FindingsDialog(Dialog[None]):
         pane.focus()
 
     def show_keys(self, scrolls: bool) -> None:
-        """Show the keys of the pane; those to scroll only if not all of it fits."""
+        """Show the keys of the pane, including those that scroll if the text does not fit."""
         keys = [("Esc", "close")]
         pane = self.query_one(TextPane)
         pane.border_subtitle = key_line(*([("j k", "scroll")] if scrolls else []), *keys)

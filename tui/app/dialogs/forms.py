@@ -167,7 +167,7 @@ class AddHost(Dialog[NewHosts | None]):
 
     @on(Form.Edited)
     def mark_required(self) -> None:
-        """Mark the names, until there are some."""
+        """Mark the field of the names as required while it is empty."""
         names = self.form.fields[0]
         names.set_class(not names.value, "-required")
 

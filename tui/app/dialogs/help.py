@@ -68,8 +68,8 @@ TWO_FROM, GUTTER = 100, 4
 def help_sections(screen: str, search: str) -> list[tuple[str, list[Action]]]:
     """Return the actions that match every word of `search`, by heading.
 
-    Those of this screen come first; those of other screens are there only while something is
-    searched. The key that leads to this screen is left out.
+    Those of this screen come first; those of other screens are included only if `search` is not
+    empty. The key that leads to this screen is left out.
     """
     here = actions.SCOPES.get(screen, ("app",))
     scopes = [*here, *(scope for scope in TITLES if search and scope not in here)]
@@ -160,7 +160,7 @@ class HelpScreen(Dialog[Action | None]):
         self.show_keys(event.value)
 
     def on_input_submitted(self) -> None:
-        """Close the list on Enter."""
+        """On Enter, close the list; the palette closes with the command under the cursor."""
         self.choose()
 
     def choose(self) -> None:
@@ -186,8 +186,9 @@ def commands_of(screen: str) -> list[Action]:
 
 
 def command_columns(can_go: Callable[[str], bool]) -> tuple[Column[Action], ...]:
-    """Return the columns of the palette; screens that have nothing to show yet are dim, with the
-    reason.
+    """Return the columns of the palette.
+
+    An action that leads to a screen with nothing to show yet is dim, with the reason.
     """
 
     def does(action: Action) -> Run:
@@ -201,7 +202,7 @@ def command_columns(can_go: Callable[[str], bool]) -> tuple[Column[Action], ...]
 
 
 def why_useless(action: Action, can_go: Callable[[str], bool]) -> str:
-    """Return why an action leads nowhere: its screen has nothing to show yet. Empty if it does."""
+    """Return why an action's screen cannot be shown yet; empty if it can, or if it has none."""
     if action.scope != "app" or action.name not in BY_NAME or can_go(action.name):
         return ""
     entry = BY_NAME[action.name]

@@ -39,7 +39,7 @@ class Selection(Struct):
     # hosts by role of a suite, where they differ from it
     roles: dict[str, str] = field(default_factory=dict)
     attest: dict[str, str] = field(default_factory=dict)  # answers by condition
-    search: SearchChoice | None = None  # None: what the profile searches for, if it does
+    search: SearchChoice | None = None  # None: the profile's own search, if it has one
     servers: list[str] = field(default_factory=list)
     # caveats on a selection taken from an earlier run
     caveats: list[str] = field(default_factory=list)
@@ -106,7 +106,10 @@ class Selection(Struct):
             setattr(self, name, value)
 
     def reset_input(self) -> None:
-        """Reset parameters, roles and options to the profile's values; attested answers stay."""
+        """Reset parameters, roles and options to the profile's values.
+
+        The note and the attested answers stay.
+        """
         self.overrides, self.swept, self.roles = {}, {}, {}
         self.repeat = self.sweep = ""
         self.cleanup, self.precondition, self.search = None, True, None
@@ -126,9 +129,10 @@ class Selection(Struct):
         return profile.rpartition("/")[2] if profile.startswith("/") else profile
 
     def hosts_text(self) -> str:
-        """Return ``local``, ``4 hosts`` or ``4 hosts + 3 servers``; empty without ticks.
+        """Return the name of a single host, ``4 hosts`` or ``4 hosts + 3 servers``.
 
-        Hosts whose last check failed are counted apart: `not_ready_text`.
+        Empty without ticks. Hosts whose last check failed are included; `not_ready_text` has their
+        number.
         """
         hosts = (
             self.ticked[0]

@@ -92,7 +92,7 @@ class TopBar(Bar):
         """Return the steps, and as much of the selection as fits."""
         width = self.size.width
         left = self.steps(width)
-        # two blanks part it from the steps
+        # two blanks separate it from the steps
         right = self.shell.choice_text(max(width - left.cell_length - 2, 0))
         gap = max(width - left.cell_length - right.cell_length, 1)
         return Content.assemble(left, " " * gap, right.stylize_before("$foreground")).truncate(
@@ -146,7 +146,7 @@ class KeyBar(Bar):
             self.refresh()
 
     def relabel(self, labels: Mapping[str, str]) -> None:
-        """Show other labels for actions, by id, that now lead somewhere else."""
+        """Replace the labels of actions that now lead somewhere else; `labels` is by action id."""
         if self.labels != labels:
             self.labels = labels
             self.refresh()
@@ -235,12 +235,12 @@ Leave = Callable[[], Awaitable[None] | None]
 class StepScreen(CalmScreen, Screen[None]):
     """A screen. Derive, set `SCOPE`, and yield the widgets of the body from `compose_body`.
 
-    Bindings, footer and help come from the registry by `SCOPE`. Override `action_back` to leave
-    something of the screen first (a filter, a field); by default it shows the screen `back`.
+    Bindings, footer and help come from the registry by `SCOPE`. `action_back` shows the screen
+    `back`; override it if Escape must first leave a part of this screen, such as a filter or field.
     """
 
     SCOPE: ClassVar[str] = ""
-    AUTO_FOCUS = ""  # each screen says itself what has the focus, once its rows are there
+    AUTO_FOCUS = ""  # each screen sets the focus itself, once it has its rows
 
     def __init__(self) -> None:
         super().__init__()
@@ -535,7 +535,7 @@ class StepScreens:
             self.keep(name, self.make(name))
         while len(self.app.screen_stack) > 2:
             self.app.pop_screen()
-        if len(self.app.screen_stack) == 1:  # the other one is at the bottom
+        if len(self.app.screen_stack) == 1:  # only `Bottom`
             self.app.push_screen(self.made[name])
         else:
             self.app.switch_screen(self.made[name])

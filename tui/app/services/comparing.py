@@ -35,12 +35,13 @@ class ComparisonRequest(Struct, frozen=True):
 class ShownComparison(Struct, frozen=True):
     """A comparison as shown on the screen.
 
-    `can_join`, `can_accept`: whether runs can be grouped, and differences accepted.
+    `can_join`: whether runs can be grouped into sides. `can_accept`: the differences that the user
+    may accept, `across` those accepted.
     """
 
     sides: tuple[tuple[Path, ...], ...]
     found: list[tuple[Comparison, list[JudgedCriterion]]]
-    by: str = ""  # what runs are joined by; empty: they are not
+    by: str = ""  # what runs are joined by; empty: runs are not joined
     across: tuple[str, ...] = ()
     can_join: bool = False
     can_accept: tuple[str, ...] = ()
@@ -98,7 +99,7 @@ class ShownComparison(Struct, frozen=True):
 
 
 def compared(runs: Sequence[Path], noise: Path, wish: ComparisonRequest) -> ShownComparison:
-    """Return each side compared with the first, and judged by its thresholds.
+    """Return each side compared with the first, and judged by the thresholds of its profile.
 
     `noise`: file of noise floors. Raises BenchtuiError.
     """

@@ -211,7 +211,10 @@ def _copies(run_dir: Path) -> list[Copy]:
 
 
 async def import_kept(screen: Widget, text: str, runs: Path) -> list[str]:
-    """Import runs from a path, and notify of it; return their ids. Raises BenchtuiError."""
+    """Import runs from a path into the directory `runs`, say so, and return their ids.
+
+    Raises BenchtuiError.
+    """
     names = await asyncio.to_thread(_import, from_home(text), runs)
     screen.notify(
         f"imported {len(names)} runs" if len(names) > 1 else f"imported as {names[0]}", markup=False

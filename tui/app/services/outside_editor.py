@@ -47,7 +47,7 @@ def edit_outside(screen: Screen[None], path: Path, environ: Mapping[str, str]) -
 def edit_file(path: Path, environ: Mapping[str, str]) -> None:
     """Run the editor on a file until it exits.
 
-    Raises EditorError if it is missing or fails.
+    Raises EditorError if the editor is missing or fails.
     """
     command = [*editor_command(environ), str(path)]
     try:

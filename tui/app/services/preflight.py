@@ -61,9 +61,10 @@ async def check_each(
 
 
 def places_of(addresses: Sequence[HostAddress], ssh_config: Path | None) -> dict[str, str]:
-    """Return user, address, port and bastions of hosts, by ssh config.
+    """Return how ssh config reaches each host (user, address, port, bastions), by host name.
 
-    Hosts whose configuration cannot be read are left out; their check says why.
+    Hosts that are not reached over SSH are left out, and hosts whose configuration cannot be read:
+    their check says why.
     """
     from tui.remote.connections import Connections
     from tui.remote.way_base import is_over_ssh
@@ -110,10 +111,11 @@ async def preview_plan(plan: Plan, paths: Paths, asker: Asker | None) -> tuple[P
 
 
 def free_space(plan: Plan, facts: Mapping[str, Mapping[str, Fact]]) -> tuple[str, int | None]:
-    """Return the free space at the plan's target: ``7 TiB free``, ``1 to 2 TiB free per host``, and
-    the bytes of all hosts together.
+    """Return the free space at a plan's target as text, and in bytes over all hosts.
 
-    Empty and None unless it is known of every host.
+    On one file system that all hosts share: ``7 TiB free``, and the least that a host reports.
+    Otherwise: ``1 to 2 TiB free per host``, and the least per host times the number of hosts. Empty
+    and None unless the free space of every host is known.
     """
     from tui.engine.preflight.rules import file_system_name
 
@@ -156,9 +158,9 @@ def needs_preview(plan: Plan) -> bool:
 
 
 def missing_tools(plan: Plan, checks: Mapping[str, HostCheck]) -> list[str]:
-    """Return the steps whose load generator is missing on checked hosts.
+    """Return a line for each step whose load generator is missing on checked hosts.
 
-    The launch offers to skip them.
+    The launch offers to skip these steps.
     """
     from tui.engine.preflight.host_check import has_several_tools, missing_by_checks, without
 

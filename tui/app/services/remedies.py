@@ -1,4 +1,4 @@
-"""Remedies for a failed run: wait for hosts, trust host keys, clean up files."""
+"""Remedies for a failed run: wait for hosts, trust keys, change the plan; clean up its hosts."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ class Remedy:
 
     @property
     def words(self) -> str:
-        """The remedy in a few words, as label of its key."""
+        """The remedy in a few words, as the label of its key."""
         if self.kind == "change" and self.hosts:
             one_or_many = self.hosts[0] if len(self.hosts) == 1 else f"{len(self.hosts)} hosts"
             return f"run again without {one_or_many}"
@@ -181,7 +181,7 @@ def remedy_of(
 ) -> Remedy | None:
     """Return the remedy for a run's state and problems; None if it needs none.
 
-    Of its `hosts`, those that were not reached are left out of another run, unless none is left.
+    Hosts that were not reached are left out when it runs again, unless that leaves none of `hosts`.
     """
     found = list(troubles)
     if locked := tuple(each for each in found if each.code == LOCKED):

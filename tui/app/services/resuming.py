@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from tui.remote.vault import Asker
 
 
-# screens to which Escape on Review returns after "run again"
 TO_TARGET = "target"  # place on Review: the field of the plan's target
+# screens to which Escape on Review returns after "run again"
 AGAIN_FROM = ("runs", "result")
 
 
@@ -47,8 +47,8 @@ async def run_again(
 ) -> None:
     """Select the hosts, profile and parameters of a run, and show Review.
 
-    `without`: hosts of the run that were not reached, and are not selected. `to_target`: in the
-    field of the target, which stopped that run.
+    `without`: hosts of the run that were not reached, and are not selected. `to_target`: focus the
+    field of the target, because the target stopped that run.
     """
     asked_on = str(getattr(shell.screen, "SCOPE", ""))
     shell.forget_fleet()  # its hosts may have been added since
@@ -332,7 +332,7 @@ def spent_text(spent: Spent) -> str:
 def give(run_dir: Path, bounds: Bounds) -> None:
     """Raise the limits of a run's search.
 
-    Raises UsageError if it is running, or for the reasons of `give_more`.
+    Raises UsageError if the run is still running, or if `give_more` refuses the limits.
     """
     from tui.engine.extend_search import give_more
     from tui.journal.rundir import is_running

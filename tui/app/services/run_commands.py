@@ -63,11 +63,11 @@ def is_ours(screen: StepScreen, run_dir: Path, *, hosts: bool = False) -> bool:
     return True
 
 
-# -- read it
+# -- read
 
 
 def replay(screen: StepScreen, run_dir: Path) -> None:
-    """Replay a run on the screen Live."""
+    """Replay a run on the Live screen."""
     if (run_dir / "journal.jsonl").is_file():
         screen.shell.open_live(run_dir, 1.0)
     else:
@@ -116,7 +116,7 @@ def prove(screen: StepScreen, run_dir: Path) -> None:
     )
 
 
-# -- change what is kept of it
+# -- change the saved run
 
 
 def change(screen: StepScreen, write: Callable[[], object]) -> None:

@@ -174,8 +174,8 @@ def parts_of(look: str) -> dict[str, str] | None:
     return found
 
 
-# how long the threads that read keys and write frames wait while the app computes; Python's 5 ms
-# pass several times from a key to its frame
+# how long the threads that read keys and write frames wait while the app computes; Python's default
+# is 5 ms, and several such waits lie between a key and its frame
 SWITCH_S = 0.001
 
 
@@ -209,9 +209,7 @@ class LenientFile(io.TextIOBase):
 
 
 class TerminalDriver(LinuxDriver):
-    """Textual's driver, which draws on stderr, for files that survive a hangup; omits redundant
-    escape sequences.
-    """
+    """Textual's driver, which draws on stderr; survives a hangup, omits redundant sequences."""
 
     def __init__(
         self,

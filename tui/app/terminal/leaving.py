@@ -1,4 +1,4 @@
-"""Callbacks that arrive when the widget that asked for them is being removed."""
+"""Callbacks that arrive while the widget that asked for them is being removed."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ def is_leaving(node: MessagePump | None = None) -> bool:
 
 
 class CalmScreen:
-    """A part of every screen: `call_after_refresh` of a widget that has gone does nothing.
+    """A mixin for screens that ignores NoMatches in callbacks of widgets that are being removed.
 
-    Textual calls back on whichever screen is shown by then, and would end that one.
+    Textual runs the callbacks of `call_after_refresh` on whichever screen is shown by then; an
+    error in one would end the app.
     """
 
     def _invoke_later(self, callback: CallbackType, sender: MessagePump) -> None:

@@ -198,9 +198,9 @@ THEMES: dict[str, Theme] = {"dark": DARK, "light": LIGHT, "ansi": ANSI}
 
 
 def pick_theme(wanted: str | None, environ: Mapping[str, str]) -> str:
-    """Return Textual's name for the requested theme, by default the dark one.
+    """Return Textual's name for the requested theme.
 
-    It is ansi if the environment announces 16 colours only.
+    By default that is dark, or ansi if the environment announces only 16 colours.
     """
     if wanted is None:
         many = "256" in environ.get("TERM", "") or environ.get("COLORTERM") in (
