@@ -293,8 +293,9 @@ class Agent:
         return parse_answer(await self.transport.call(script, timeout_s), script.token, self.host)
 
     async def open_files(self, job_file: str, program: str = "") -> list[LoadProcess]:
-        """Return the processes of this run's loads that have files open, with their files and
-        commands. `job_file`: its name in the directory they run in. `program`: path of the load
+        """Return this run's load processes that have open files, with their files and commands.
+
+        `job_file`: its name in the directory in which they run. `program`: path of the load
         generator. Raises HostError.
         """
         words = (self.run_id, self.mark, job_file, program)

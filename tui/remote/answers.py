@@ -241,13 +241,13 @@ LAST_MADE = "reserve.done"  # in a task's directory, behind the job file (sh/sta
 
 
 class LoadProcess(Struct, frozen=True):
-    """A process of a load that has files open.
+    """A process with open files that belongs to a load.
 
     `files`: flags of open(2), and path. `words`: its command line, joined by spaces.
     `job_file_sum`: ``CRC:SIZE`` of cksum(1) for the job file in its directory; `preload`:
     libraries, joined by colons. Both are empty if unknown or none. `touched`: the job file was
-    changed after it was sent. `replaced`: mapped libraries in place of the system's. `program`:
-    the file it runs, if that is not the load generator that was checked.
+    changed after it was sent. `replaced`: mapped libraries in place of the system's. `program`: the
+    file it runs, if that is not the load generator that was checked.
     """
 
     files: tuple[tuple[int, str], ...]

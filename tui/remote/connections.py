@@ -39,10 +39,10 @@ Opened = TypeVar("Opened")
 KEEPALIVE_S = 2.5
 KEEPALIVE_COUNT = 3  # detects a dead connection after interval x (count + 1) = 10 s
 ATTEMPTS = 6  # a busy sshd (MaxStartups) hangs up before its banner: retry
-MOST_ATTEMPTS = 60  # while others get in
+MOST_ATTEMPTS = 60  # while other logins succeed
 FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 5.0
-PENALTY_WAIT_S = 40.0  # of sshd's shortest penalty, 15 s, with those added meanwhile
+PENALTY_WAIT_S = 40.0  # sshd's shortest penalty is 15 s; more may be added meanwhile
 CLOSE_TIMEOUT_S = 5.0
 FILES_OF_A_HOST, OTHER_FILES = 4, 256  # open at a time
 

@@ -385,7 +385,7 @@ def first_word(words: Words, *names: str) -> Words:
 
 
 def numa(lines: FactLines) -> Iterable[Words]:
-    """Return the NUMA nodes by number, merged from lines on CPUs and lines on memory."""
+    """Return the NUMA nodes in order of their numbers, merged from lines on CPUs and on memory."""
     nodes: dict[str, Words] = {}
     for line in lines.all("node"):
         name, _, value = line.partition(" ")

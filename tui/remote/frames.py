@@ -11,7 +11,7 @@ import zlib
 TEXT_BYTES = 900  # of base64 in a line
 PIECE_BYTES = 32768  # most bytes in a frame
 WINDOW_BYTES = 262144  # sent on a channel, and not yet read
-GRANT_BYTES = 65536  # read before the sender hears of it
+GRANT_BYTES = 65536  # read before the sender may send as much again
 SMALL_BYTES = 64  # not worth compressing
 MOST_LINES = 64  # of a frame: base64 of PIECE_BYTES takes 49
 

@@ -145,7 +145,7 @@ def signature_of(algorithm: str) -> str:
 
 
 def known_part(asked: str, known: Callable[[], Sequence[bytes]]) -> str:
-    """Return a list without names and patterns that asyncssh does not know and would reject."""
+    """Return the list without names and patterns that asyncssh does not know and would reject."""
     sign = asked[0] if asked[0] in "+-^" else ""
     names = [name.decode() for name in known()]
     kept = [

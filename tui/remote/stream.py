@@ -160,9 +160,7 @@ STAMP = re.compile(rb"(\d{9,12})\.(\d{3,9})\n")
 
 
 class ClockOffset(Struct, frozen=True):
-    """`offset_s` is the host's clock minus this machine's, within ± `uncertainty_s` (half the round
-    trip).
-    """
+    """The host's clock minus this machine's, within ± `uncertainty_s` (half the round trip)."""
 
     offset_s: float
     uncertainty_s: float

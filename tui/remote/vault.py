@@ -41,7 +41,7 @@ Asker = Callable[[Question], Awaitable[Sequence[str] | None]]  # None: the user 
 
 
 class Remembering:
-    """Asks each question once per launch, which logs in twice; forgets wrong answers."""
+    """Asks each question once, although a launch logs in twice; forgets wrong answers."""
 
     def __init__(self, asker: Asker) -> None:
         self._asker = asker

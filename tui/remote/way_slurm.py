@@ -47,7 +47,7 @@ from tui.remote.way_base import HostLimits, HostTransport, SshOpener
 from tui.remote.way_command import PipedTransport
 from tui.text.problem_texts import problem_text
 
-QUIET_S, MOST_GATHERING_S = 0.1, 1.0  # without another node that is wanted
+QUIET_S, MOST_GATHERING_S = 0.1, 1.0  # without a request for another node
 MOST_NODES = 128  # of a trunk: see docs/decisions/one-srun-for-many-nodes.md
 TRIES = 2
 QUOTED = 200

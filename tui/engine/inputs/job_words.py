@@ -277,7 +277,10 @@ class _Reader:
                 yield from self.labelled(term, found[1])
 
     def leads(self, term: JobTerm, text: str) -> bool:
-        """Return whether a value may precede a name of its key; a text only if it is a known value.
+        """Return whether a value may precede a name of its key; a text may only if it is a known
+        value.
+
+        Directories and paths may not.
         """
         if term.kind == "text":
             return any(self.standing(term, text))
