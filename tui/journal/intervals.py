@@ -1,4 +1,4 @@
-"""The last intervals of one host in one direction, of which current figures are made."""
+"""The last intervals of one host in one direction, from which current figures are computed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LATELY_S = 5.0  # the longest window of current figures, steadier than one inter
 
 
 class Clock:
-    """Current time of a run, and the time that current figures cover, shared by all of its views.
+    """Current time of a run, and the window of current figures; shared by all views of the run.
 
     `window_s`: 0 for the last interval alone, else up to `LATELY_S`.
     """
@@ -36,7 +36,7 @@ class Amounts(Struct, gc=False):
 
     ios: int
     bytes: int
-    timed: int  # how many I/Os `lat_sum_ns` is the sum of
+    timed: int  # number of I/Os whose latencies `lat_sum_ns` adds up
     lat_sum_ns: int
     lat_max_ns: int
     printed_ns: Mapping[str, int]
@@ -80,7 +80,7 @@ class Interval(Struct, gc=False):
 
     @property
     def timed(self) -> int:
-        """Number of I/Os that `lat_sum_ns` is the sum of."""
+        """Number of I/Os whose latencies `lat_sum_ns` adds up."""
         return sum(part.timed for part in self.parts)
 
     @property
@@ -118,8 +118,9 @@ class RecentIntervals:
 
     @property
     def window(self) -> Interval | None:
-        """The intervals of the clock's window, which ends with the last one, as one; None without
-        any.
+        """The intervals of the clock's window merged into one; None without any.
+
+        The window ends with the last interval.
         """
         seconds, last = self._clock.window_s, self.last
         if last is None or not seconds:

@@ -1,4 +1,4 @@
-"""Latencies of all hosts together in one direction: so far, p99 of each second, over time."""
+"""Latencies of one direction over all hosts: total so far, p99 of each second, heat map."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class PercentileBins:
         self._middle: dict[int, Counted] = {}
         # from intervals that end in it and cover no middle
         self._short: dict[int, Counted] = {}
-        # computed of seconds that are open, until something comes to them
+        # percentiles of open seconds, valid until data is added
         self._known: dict[int, int] = {}
         self._settled: dict[int, int] = {}
         self._open_s = open_s
@@ -114,7 +114,7 @@ class PercentileBins:
 
 
 class Covered(NamedTuple):
-    """An interval (t0, t1] of run time, and what decides which seconds it counts for.
+    """An interval (t0, t1] of run time, with the seconds that it counts for.
 
     `place` is equal for all intervals that count for the same seconds; `end`: second of its end.
     """
@@ -149,7 +149,7 @@ class JointLatencies:
         self._newest = 0
 
     def add(self, at: Covered, lat: PackedBuckets, *, in_total: bool) -> None:
-        """Add a sample's latencies; `in_total` is False for those that are only kept by second."""
+        """Add a sample's latencies; `in_total` is False for those that are kept by second only."""
         if at.end > self._newest:
             self._settle()
             self._newest = at.end

@@ -1,4 +1,4 @@
-"""Whether a run measured anything: the one answer for its engine, its journal and its record."""
+"""Decide whether a run measured anything; engine, journal and record use the same rules."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FigureEvent = Sample | SampleStamp | HostResult | MetadataIteration | MetadataRe
 
 
 def has_figures(event: FigureEvent) -> bool:
-    """Return whether an event has a completed I/O or operation of a measurement in it."""
+    """Return whether an event reports a completed I/O or operation of a measurement."""
     if isinstance(event, Sample | SampleStamp):
         return (
             event.phase == "measure"
@@ -40,5 +40,5 @@ def has_figures(event: FigureEvent) -> bool:
 
 
 def any_measured(plan: Plan, measured: Collection[int]) -> bool:
-    """Return whether a step that counts is one of the measured steps: not a warm-up."""
+    """Return whether any step other than a warm-up is among the `measured` step indexes."""
     return any(step.index in measured for step in plan.steps if not step.warmup)

@@ -136,7 +136,7 @@ class Measurement:
         self._changes_of(host).count += 1
 
     def _add_jobs(self, sample: Sample, t0: float, t1: float) -> None:
-        if not sample.jobs or sample.host in self.has_result:  # its tool tells them
+        if not sample.jobs or sample.host in self.has_result:  # the result has them
             return
         for job, dirs in sample.of_jobs().items():
             if job not in self.jobs:
@@ -158,7 +158,7 @@ class Measurement:
             in_total = leaf is not None and leaf.keeps_latencies
             self._joint_of(direction).add(at, amounts.lat, in_total=in_total)
             if self.for_record and self._keeps_seconds:
-                # alone in its second: never packed out again
+                # mostly alone in its second, then never unpacked again
                 lat = listed(sample.dirs[direction].lat)
                 self._tails_of(sample.host, direction).add(at.t0, at.t1, lat)
 

@@ -19,9 +19,9 @@ from tui.model.rundir import RAW_DIR
 if TYPE_CHECKING:
     from tui.journal.writer import Journal
 
-# 0 makes a third more bytes, 3 takes twice the time and makes more bytes of fio's text as well
+# 0 gives a third more bytes; 3 takes twice the time, and for fio's text gives more bytes, too
 COMPRESSION = 1
-PIECE_BYTES = 1 << 20  # of what 64 KiB are inflated to: they may hold 64 MiB
+PIECE_BYTES = 1 << 20  # inflated at a time: 64 KiB may inflate to 64 MiB
 GZIP, PLAIN = 31, -15  # zlib's names for a window of 32 KiB in gzip's format, and in none
 HEAD = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"  # deflate, no name, no time
 LAST_BLOCK = b"\x03\x00"

@@ -1,6 +1,6 @@
 """State of one step, folded from events.
 
-The pace of its samples: how a load's clock runs against the jump host's, and late samples.
+Also tracks the pace of samples: a load's clock against the jump host's, and late samples.
 """
 
 from __future__ import annotations
@@ -311,7 +311,7 @@ class Late(Struct, frozen=True):
 
 
 class Pace(Struct):
-    """Samples of one host's load, and of its agent's telemetry meanwhile."""
+    """Timing of one host's load samples, and of its agent's telemetry meanwhile."""
 
     load: Ticks = field(default_factory=Ticks)
     agent: Ticks = field(default_factory=Ticks)
@@ -321,7 +321,7 @@ class Pace(Struct):
     _agent_ms: int = 0
 
     def take(self, event: Sample) -> None:
-        """Add a sample of the load; ramp samples and a restart discard those before."""
+        """Add a sample of the load; a ramp sample or a restart discards earlier samples."""
         if event.ramp or event.restart:
             self.load, self.agent, self.late = Ticks(), Ticks(), []
         if event.ramp:
@@ -336,7 +336,7 @@ class Pace(Struct):
             self.late.append(Late(place, from_s, event.interval_s, event.host_time_ms, ios))
 
     def take_telemetry(self, event: TelemetrySample) -> None:
-        """Add an interval of the host's telemetry; its stamps count uptime."""
+        """Add an interval of the host's telemetry, whose time stamps advance with uptime."""
         if self.load.count:
             self.agent.add(event.t, (event.host_time_ms - self._agent_ms) / 1000)
         self._agent_ms = event.host_time_ms

@@ -26,9 +26,9 @@ class Survey(Struct):
     """Facts from reading a journal in advance.
 
     `offsets` (run time minus host time at the start, by host) come from the least delayed sample,
-    for hosts that were never compared or are `distrusted`: their clock was set back before their
-    first sample. `results` are (step, host) with a result, whose histograms need not be rebuilt
-    from samples.
+    for hosts whose clocks were never compared, and for `distrusted` hosts, whose clocks were set
+    back before their first sample. `results` are (step, host) with a result, whose histograms need
+    not be rebuilt from samples.
     """
 
     offsets: dict[str, float]

@@ -32,10 +32,10 @@ class HostTelemetry(Struct):
     interval_s: array[float] = field(default_factory=lambda: array("f"))
     quiet: array[int] = field(default_factory=lambda: array("b"))
     last_ms: int = 0  # host time of the newest interval
-    current: list[str] = field(default_factory=list)  # names of the values that come
+    current: list[str] = field(default_factory=list)  # columns of the samples that follow
     place: int | None = -1  # index of the current interval, the newest; None without one
-    lately_s: float = 0.0  # current values are means over so many seconds; 0: of one interval
-    # of the columns that there are, by family
+    lately_s: float = 0.0  # current values are means over this many seconds; 0: of one interval
+    # subjects of the known columns, by family
     _subjects: dict[str, list[str]] = field(default_factory=dict)
 
     def head(self, event: TelemetryColumns) -> None:

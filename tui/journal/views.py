@@ -483,7 +483,7 @@ class Group(DirectionView):
         return self._cached("span", self.version, self._span)
 
     def _span(self) -> tuple[int, int] | None:
-        # as whole_seconds has it, without a call for each of a thousand hosts
+        # as in whole_seconds, without a call for each of a thousand hosts
         known = [
             (start, end)
             for leaf in self.leaves

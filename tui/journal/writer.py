@@ -101,7 +101,7 @@ class Journal:
         # HostProblem events: a run with any is not complete
         self.problems = resume.problems if resume else 0
         self._problems_on: Counter[str] = Counter()
-        # steps of which an I/O or operation completed
+        # steps in which an I/O or operation completed
         self.measured = set(resume.measured if resume else ())
         self.failed = ""
         self.on_failure: Callable[[str], object] = lambda _: None
