@@ -178,8 +178,8 @@ def window_rates(
 ) -> tuple[float, float]:
     """Return IOPS and bytes per second of several hosts between two times, from their samples.
 
-    Each series comes with the time at which its load ended; I/O counted later is attributed to that
-    load.
+    Each series comes with the time at which its load ended; I/O counted after that time is
+    attributed to the load.
     """
     start, end = floor(start_t), ceil(end_t)
     ios = amount = 0.0

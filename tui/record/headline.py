@@ -54,10 +54,10 @@ def shortest_phase_s(step: StepRecord) -> float | None:
 
 
 def operation_seconds(step: StepRecord) -> dict[str, float]:
-    """Return the duration of each metadata operation of an MPI program, by name: that of its
-    shortest iteration as printed, or items / rate.
+    """Return the duration of each metadata operation of an MPI program in seconds, by name.
 
-    Excludes operations on a directory tree, because there are only a few of them.
+    It is that of the shortest iteration as printed, else items / best rate. Excludes operations on
+    a directory tree, because there are only a few of them.
     """
     found: dict[str, float] = {}
     metadata = step.metadata
@@ -229,8 +229,9 @@ def metadata_tables(metadata: MetadataRecord, width: int = 80) -> list[list[str]
 
 
 def rank_0_text(metadata: MetadataRecord) -> str:
-    """Return what an iteration's rate is if it is made from rank 0's; empty if the tool measured it
-    over all ranks.
+    """Return how an iteration's rate is computed from rank 0's, as text.
+
+    Empty if the tool measured it over all ranks, or if the summary is computed from iterations.
     """
     made = any(each.from_iterations for each in metadata.operations.values())
     if metadata.iterations_of != "rank 0" or made:
@@ -263,7 +264,7 @@ def meanings(metadata: MetadataRecord) -> dict[str, str]:
 
 
 def coverage_text(covered: Sequence[CoverageRecord]) -> str:
-    """Return the losses of a step as text, oldest first; empty if there are none."""
+    """Return a step's losses of hosts as text, oldest first; empty if there are none."""
     return "; ".join(
         loss_text(part.hosts, part.of, part.start_s - covered[0].start_s, part.missing)
         for part in covered
@@ -399,8 +400,8 @@ def put_figure(
 
 
 def headline_texts(found: HeadlineFigure | None, search: SearchRecord | None) -> tuple[str, str]:
-    """Return the headline of a run (for a search, its answer) as text, and in few characters if the
-    text is long.
+    """Return the headline of a run (for a search, its answer) as text, and a short form of a long
+    text.
 
     Empty without a figure. Older records store the texts themselves; return them unchanged.
     """

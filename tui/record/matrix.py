@@ -86,8 +86,9 @@ def same(one: Cell, other: Cell) -> bool:
 
 
 def best_of(cells: Sequence[Cell]) -> tuple[Cell | None, list[Cell]]:
-    """Return the best valid point, and the points within noise of it; None and empty if there is
-    none.
+    """Return the best valid point, and the points within noise of it.
+
+    None and empty if no point is valid, or if the points have different units.
     """
     counted = [cell for cell in cells if cell.fit and cell.value is not None]
     if not counted or len({cell.unit for cell in counted}) > 1:
@@ -98,7 +99,7 @@ def best_of(cells: Sequence[Cell]) -> tuple[Cell | None, list[Cell]]:
 
 
 def noise_of(cells: Sequence[Cell]) -> Literal["assumed", "repetitions"]:
-    """Return how the noise of these points is known."""
+    """Return whether the noise of these points is assumed, or known from repetitions."""
     return "assumed" if all(len(cell.values) < 2 for cell in cells) else "repetitions"
 
 

@@ -66,8 +66,9 @@ class Rounds(Struct, frozen=True):
 
 
 def rounds_text(found: RoundsRecord) -> str:
-    """Return the outcome with its figures. Older records store the text itself; return it
-    unchanged.
+    """Return the outcome of preconditioning rounds as text, with its figures.
+
+    Older records store the text itself; return it unchanged.
 
     ``steady after 6 rounds: range 12.0 % (max 20 %), slope 4.0 % (max 10 %)``
     """

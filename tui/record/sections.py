@@ -226,8 +226,9 @@ def _headline(plan: Plan, made: Sequence[StepRecord]) -> HeadlineRecord | None:
 
 
 def objects_left(plan: Plan, steps: Sequence[StepRecord]) -> list[ObjectsLeft]:
-    """Return the objects that were put and not all deleted; after an interrupted step there may be
-    fewer.
+    """Return the sets of objects that were put and not completely deleted.
+
+    After an interrupted step there may be fewer objects.
     """
     return [
         ObjectsLeft(

@@ -222,7 +222,9 @@ def task_record(
 
 
 def outcome_record(span: HostSpan | None, result: HostResult | None) -> TaskRecord:
-    """Return when a host measured, and what its result says of its command."""
+    """Return the record of a command: when its host measured, and status and CPU use from the
+    result.
+    """
     record = TaskRecord()
     if span is not None:
         record.start_s, record.end_s = rounded(span.start_t), rounded(span.end_t)
