@@ -1,4 +1,4 @@
-"""Tiles of Live: rate and bandwidth over all directions, p99 of each, in large digits."""
+"""Tiles of Live, in large digits: rate and bandwidth over all directions, p99 of each direction."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def live_tiles(
 
     They show the figures now, at the cursor, or for the whole load once it has ended. `waits`:
     source of the latencies. `heat`: latencies over time by direction, for p99 at the cursor.
-    `counted`: what a metadata load counts instead of I/Os; it has no bandwidth. `against`: how the
-    rate of the host shown alone compares with the others now.
+    `counted`: what a metadata load, which has no bandwidth, counts instead of I/Os. `against`: text
+    that compares the rate of the host shown alone with the others.
     """
     if not waits.dirs or subject.total.span is None:
         return []

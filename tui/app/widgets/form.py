@@ -1,4 +1,4 @@
-"""Inputs of one line, and a form of inputs with errors below, for a narrow pane."""
+"""One-line inputs, and a form that shows the error of each field below it, for a narrow pane."""
 
 from __future__ import annotations
 
@@ -171,11 +171,11 @@ class Field(Vertical):
 
     @property
     def edited(self) -> FieldSpec:
-        """The declaration of a field with this text."""
+        """The declaration of the field, with the text as typed as its value."""
         return replace(self.spec, value=self.value)
 
     def is_edited_in(self, others: Iterable[Field]) -> bool:
-        """Return whether the field has the focus, and one of the others is equal to it."""
+        """Return whether the field has the focus, and `others` has it with the same text."""
         return self.has_focus_within and any(each.spec == self.edited for each in others)
 
     @property
@@ -193,7 +193,7 @@ class Field(Vertical):
         self.show_was()
 
     def show_wrong(self, problem: str | None) -> None:
-        """Show a problem below the field, with its text or with the plan."""
+        """Show a problem of the field's text, or of the plan, below the field; None removes it."""
         show_text(
             self.query_one(".field-error", Static),
             Content(f"{self.mark} {problem}" if problem else ""),
@@ -237,8 +237,9 @@ class Form(VerticalScroll, can_focus=False):
         self.last = ""  # the field that had the focus last
 
     async def set_fields(self, specs: Iterable[FieldSpec]) -> None:
-        """Replace all fields, except for an unchanged one with the focus: keys pressed meanwhile
-        reach it.
+        """Replace all fields, but keep one that has the focus and is the same as its replacement.
+
+        Keys pressed meanwhile reach it.
         """
         fields = [Field(spec, self.mark, self.cut) for spec in specs]
         kept = next((each for each in self.fields if each.is_edited_in(fields)), None)
@@ -293,11 +294,11 @@ class Form(VerticalScroll, can_focus=False):
             self.screen.set_focus(target.query_one(TextInput))
 
     def show_problem(self, problem: str) -> None:
-        """Show a problem of the plan below the field that it names, by its label, or by its option
-        as in ``size=8``; an empty text removes it.
+        """Show a problem of the plan below the field that it names; an empty text removes it.
 
-        If it names several fields, it is shown below a changed one. Unlike an invalid field, it
-        does not prevent leaving the form.
+        It names a field by its label, or by its option as in ``size=8``. If it names several
+        fields, it is shown below a changed one. Unlike an invalid field, it does not prevent
+        leaving the form.
         """
         named = [
             field
@@ -366,8 +367,8 @@ class Form(VerticalScroll, can_focus=False):
 class PlanForm(Form):
     """The parameters of a plan.
 
-    Tab goes round: outside of the form, letters are commands. While no field has the focus, a
-    cursor shows which one is edited next.
+    After the last field, Tab returns to the first, because outside of the form letters are
+    commands. While no field has the focus, a cursor shows which one is edited next.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -375,11 +376,14 @@ class PlanForm(Form):
         Binding("shift+tab,up", "go_round(-1)", show=False),
     ]
 
-    moved = False  # the cursor, since a field had the focus
+    moved = False  # the cursor was moved since a field had the focus
 
     @property
     def at_cursor(self) -> Field | None:
-        """The field under the cursor: at first a wrong one, otherwise the one focused last."""
+        """The field under the cursor: the one it was moved to or focused last, else the first.
+
+        Until the cursor is moved, an invalid field comes before these.
+        """
         fields = self.fields
         wrong = [] if self.moved else [field for field in fields if field.has_class("-wrong")]
         last = [field for field in fields if field.spec.name == self.last]
@@ -413,7 +417,7 @@ class PlanForm(Form):
             self.screen.set_focus(field.query_one(TextInput))
 
     def action_go_round(self, places: int) -> None:
-        """Focus a field before or after the focused one."""
+        """Focus the field `places` after the focused one; the first follows the last."""
         boxes = list(self.query(TextInput))
         place = next(i for i, box in enumerate(boxes) if box.has_focus)
         self.screen.set_focus(boxes[(place + places) % len(boxes)])
@@ -457,7 +461,8 @@ class TextInput(Input):
     def render_line(self, y: int) -> Strip:
         """Return the drawn line.
 
-        On palettes without a second background `_` fills it, so that an empty input is visible.
+        On palettes without a second background, `_` fills the input, so that an empty one is
+        visible.
         """
         if self.rows and not self.has_focus:
             width = self.scrollable_content_region.width
@@ -475,8 +480,10 @@ class TextInput(Input):
         )
 
     def wrapped_value(self) -> Sequence[str]:
-        """Return the lines of a value that is wider than the field, broken after a comma, slash or
-        blank; empty if it fits, or needs too many lines.
+        """Return the lines of a value that is wider than the field.
+
+        Lines are broken after a comma, slash or blank. Empty if the value fits, has no place to be
+        broken, or needs too many lines.
         """
         width = self.scrollable_content_region.width
         if self.password or width < 2 or cell_len(self.value) <= width:
@@ -493,7 +500,7 @@ class TextInput(Input):
     def shortened_line(self, y: int) -> Strip:
         """Return the drawn line.
 
-        A value wider than the input ends in an ellipsis, unless it has the focus.
+        An ellipsis at either end says that the value continues, unless the input has the focus.
         """
         strip, width = super().render_line(y), self.scrollable_content_region.width
         begin = self.scroll_offset.x
@@ -567,9 +574,9 @@ class ChoiceInput(SecretInput):
             self.action_choose(1)
 
     def action_choose(self, step: int) -> None:
-        """Switch to the next word or, after an abbreviation, to the first match.
+        """Switch to the word `step` places further or, after an abbreviation, to the first match.
 
-        The next letter typed replaces it.
+        The next letter typed replaces the word.
         """
         fitting = [each for each in self.choices if each.startswith(self.value.strip())] or list(
             self.choices

@@ -243,7 +243,7 @@ class GraphPanel(Lines):
         self.symbols = symbols
         self.graph = NOTHING
         self.has_tiles = False  # tiles show the figures of a single direction
-        self.hidden: Graph | None = None  # of which the title has the figures
+        self.hidden: Graph | None = None  # a graph without a panel, whose figures the title shows
         self.after = 0  # empty cells after the area
 
     def show(self, graph: Graph) -> None:
@@ -258,14 +258,14 @@ class GraphPanel(Lines):
             self.update_lines()
 
     def above_map(self, *, is_above: bool) -> None:
-        """End the area where that of a heat map below it ends, whose legend is beside it."""
+        """End the area where the heat map below it ends; the map's legend is to the right."""
         after = LEGEND if is_above else 0
         if after != self.after:
             self.after = after
             self.update_lines()
 
     def with_figures_of(self, hidden: Graph | None) -> None:
-        """Show the figures of a graph that has no panel in the title, too."""
+        """Add the figures of `hidden`, a graph without a panel, to the title; None adds none."""
         if hidden != self.hidden:
             self.hidden = hidden
             self.update_lines()
@@ -445,7 +445,7 @@ LEAST_TREND = 10
 class Pulse(Lines):
     """The figures of several graphs in one line, and the first graph as a sparkline.
 
-    Below tiles, which show the figures, the sparkline has the columns of the heat map under it.
+    Below tiles, which show the figures, the sparkline has the same columns as the heat map below.
     """
 
     DEFAULT_CSS = "Pulse { height: 1; padding: 0 1; }"
@@ -468,7 +468,7 @@ class Pulse(Lines):
             return [trend]
         at = self.graphs[0].axis.cursor_text if self.graphs else ""
         parts = [_title_runs(graph, first=not place) for place, graph in enumerate(self.graphs)]
-        # its title, and what it was before
+        # only the title and the figure of the overlay
         parts = [[parts[0][0], parts[0][-1]]] if self.brief and parts else parts
         runs = _joined(at, parts)
         # bandwidth follows from the rate
@@ -505,8 +505,9 @@ class Pulse(Lines):
         return Line.of(*runs)
 
     def _trend_line(self, width: int) -> Line | None:
-        """Return the first graph's title, its trend and the range of that; None if figures or the
-        overlay are shown, or there is no room.
+        """Return the first graph's title, trend and range.
+
+        None if figures or the overlay are shown, or there is no room.
         """
         graph = self.graphs[0] if self.graphs else Graph("", ())
         columns = width - SCALE - LEGEND - 2  # those of a heat map in a frame

@@ -247,7 +247,7 @@ def figures_of(
     axis: TimeAxis,
     ascii_only: bool,
 ) -> tuple[Run, ...]:
-    """Return the figures at the cursor, otherwise the current ones; after the load its averages."""
+    """Return the figures at the cursor, otherwise the current ones; after the load, its averages."""
     names = list(series)
     live, at = bool(subject.total.intervals()), axis.cursor_s
     values = values_of(subject, metric, series, axis)
@@ -270,9 +270,7 @@ def figures_of(
 def values_of(
     subject: Subject, metric: Metric, series: Mapping[str, Sequence[Value]], axis: TimeAxis
 ) -> dict[str, Value]:
-    """Return each direction's value at the cursor, otherwise the current one; after the load its
-    average.
-    """
+    """Return each direction's value at the cursor, otherwise now; after the load, its average."""
     if (at := axis.cursor_s) is not None:
         return {
             name: (subject.dirs[name].values(metric.name, at, at + 1) or [None])[0]
@@ -288,7 +286,8 @@ def average_of(
 ) -> float | None:
     """Return an ended load's figure, as in the record; None if unknown.
 
-    It is the rate that the tool reported, or the overall mean latency.
+    It is the rate that the tool reported (the mean of `values` if it reported none), or the mean
+    latency of all I/Os.
     """
     if metric is LATENCY:
         return subject.dirs[name].so_far_mean_ns
@@ -334,7 +333,7 @@ def with_behind(
 ) -> tuple[Graph, ...]:
     """Return the IOPS, bandwidth and latency graphs with another run overlaid.
 
-    `host`: empty for all hosts together. Both loads start at the same place of the axis.
+    `host`: empty for all hosts together. Both loads start at the same point of the axis.
     """
     if behind is None:
         return tuple(graphs)
@@ -412,7 +411,7 @@ class HeatPanel(Lines):
         self.title, self.role = "", "latency"
         self.axis = TimeAxis(0, 60)
         self.in_title: LatencyByPercentile = {}
-        self.has_table = False  # of the values of the percentiles, below the map
+        self.has_table = False  # a table below the map shows the values of the percentiles
         self.empty = FIRST_SAMPLES  # the text while there is no data
 
     def show(

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 RateName = Literal["iops", "bandwidth"]
 OLD_S = 5.0
-LEAST_S = 1.5  # from this on, rates in a window of several seconds are compared
+LEAST_S = 1.5  # rates over a window of several seconds are compared once they cover this much
 
 
 def known(value: float | None) -> float:
@@ -60,7 +60,7 @@ def percent(
     """Return the newest percentage of a telemetry column.
 
     It is marked if it limits the load, and dim if it is old. `thresholds`: those that the run
-    changes. Not `marked`: MPI ranks spin while they wait, so a full CPU says nothing.
+    changes. `marked`: False for MPI, whose ranks spin while they wait: a full CPU says nothing.
     """
     value = seen.newest(name) if seen is not None else None
     if value is None:
@@ -114,7 +114,7 @@ def latency_of(figures: HostFigures, name: str, direction: str = "") -> float | 
 
 
 def quick_p99(figures: HostFigures, direction: str) -> float | None:
-    """Return the current p99 in ns, if it is in a single direction; None otherwise.
+    """Return the current p99 in ns; None if it covers several directions or intervals, or no I/O.
 
     Fast: counts from the upper end of the histogram.
     """
@@ -208,7 +208,7 @@ def _fact(name: str, usual: str, host: HostView) -> Run:
 
 
 def usual_fact(name: str, hosts: Sequence[HostView]) -> str:
-    """Return the fact that most of the hosts have; empty if none is had by more than half."""
+    """Return the value of a fact that more than half of the hosts share; empty if there is none."""
     known = Counter(filter(None, (fact_text(host.facts, name) for host in hosts)))
     text, count = known.most_common(1)[0] if known else ("", 0)
     return text if 2 * count > known.total() else ""
@@ -328,8 +328,9 @@ class HostCells:
         self.trend_top: float | None = None  # common scale of all hosts
 
     def comparing(self) -> Iterator[None]:
-        """Compute how far each host is from the median; yield after each part of the hosts, so that
-        keys can be handled.
+        """Compute how far each host is from the median.
+
+        Yields after each part of the hosts, so that keys can be handled.
         """
         known: dict[str, tuple[float | None, bool]] = {}
         for place, host in enumerate(self.hosts, 1):
@@ -418,7 +419,7 @@ class HostCells:
         )  # fmt: skip
 
     def layout_columns(self) -> tuple[Column[HostView], ...]:
-        """Return how much of its test files each host has written, and how fast it writes."""
+        """Return the columns of a layout: bytes written, rate and progress of each host."""
         whole_bytes = self.shown.layout_bytes
 
         def written(host: HostView) -> float:
@@ -443,7 +444,7 @@ class HostCells:
         )  # fmt: skip
 
     def fact_columns(self) -> tuple[Column[HostView], ...]:
-        """Return state and facts of each host, for a run that ended before any load."""
+        """Return the columns of state and facts, for a run that ended before any load."""
         known = [name for name in FACTS if any(fact_text(host.facts, name) for host in self.hosts)]
         facts: list[Column[HostView]] = [
             Column(HOST_FACTS[name].title, partial(_fact, name, usual_fact(name, self.hosts)),
@@ -534,7 +535,7 @@ class HostCells:
         return text, TEXT if current or self.second is not None else LABEL
 
     def trend(self, host: HostView) -> str:
-        """Return a host's rate over the last seconds, or those before the cursor, as one line."""
+        """Return a host's rate over the last seconds, or those before the cursor, as a sparkline."""
         if self.blank:
             return ""
         width, total = self.trend_room, self.figures(host).total

@@ -48,10 +48,10 @@ LONGEST_NAME = 14
 
 
 class HostStrip(Lines, can_focus=True):
-    """A row per host or group of hosts, over time; a group shows its slowest host, and has the
-    name of that host if it is far behind.
+    """A row per host or group of hosts, over time.
 
-    With colours, two rows share a line. `whole`: one host per line, worst first.
+    A group shows its slowest host, and is named after that host if it is far behind. If not all
+    hosts fit, two rows share a line (with colours only). `whole`: one host per line, worst first.
     """
 
     BINDINGS = actions.bindings("list")
@@ -82,10 +82,10 @@ class HostStrip(Lines, can_focus=True):
         load: Measurement,
         job: str | None,
     ) -> Iterator[None]:
-        """Show hosts over time, up to second `end_s` of the run; read them in parts, between which
-        keys can be handled.
+        """Show hosts over time, up to second `end_s` of the run.
 
-        `load` has the samples; `job`: only that job, None for all.
+        Yields between parts of the work, so that keys can be handled. `load` has the samples;
+        `job`: only that job, None for all.
         """
         self.hosts, self.axis, self.end_s, self.load, self.job = hosts, axis, end_s, load, job
         if self.display:
@@ -95,7 +95,7 @@ class HostStrip(Lines, can_focus=True):
             self.update_lines()
 
     def name_width(self, lines: int) -> int:
-        """Return the cells for the names of the hosts in a line."""
+        """Return the cells for names of hosts and groups in a strip of `lines` lines."""
         names = [*self.hosts]
         shared = [] if self.whole else groups_of(len(names), max(lines, 1))
         texts = [*names, *(_together(names[first:end]) for first, end in shared)]

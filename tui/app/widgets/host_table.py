@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from tui.journal.telemetry import HostTelemetry
 
 LEAST_NAME = 6  # cells of a name: "server"
-SHORT_BY_S = 0.1  # of a whole second that is covered all the same
+SHORT_BY_S = 0.1  # a window shorter than a whole second by this still counts as that second
 RESORT_S = 5.0  # rows that swap places every second are unreadable
 LEAST_FOLDED = 3  # folding fewer saves no lines
 HEADING = 2  # its lines, if they fit
@@ -118,11 +118,10 @@ class HostTable(PickList["HostView"]):
         found: Mapping[str, Run] = NO_FINDINGS,
         seen: Mapping[str, HostTelemetry] | None = None,
     ) -> Iterator[None]:
-        """Show hosts as they are at time `now` of the run; yield between parts of the work, so that
-        keys can be handled.
+        """Show hosts as they are at time `now` of the run.
 
-        `found`: findings about each host, and their severity. `seen`: telemetry by host, shown in
-        columns of its own.
+        Yields between parts of the work, so that keys can be handled. `found`: findings about each
+        host, and their severity. `seen`: telemetry by host, shown in columns of its own.
         """
         cells, telemetry = self.cells, self.cells.telemetry
         before = (cells.shown, telemetry.titles, cells.has_latencies, cells.unmeasured)
@@ -172,10 +171,10 @@ class HostTable(PickList["HostView"]):
     # -- order and folding
 
     def put_in_order(self) -> None:
-        """Sort the rows again.
+        """Sort the rows again, and set the column that is marked as their given order.
 
-        They are given in order of the deviation from the median if hosts are collapsed, and of the
-        name if none needs attention, otherwise of their state.
+        That is the deviation from the median if hosts are collapsed, the name if no host needs
+        attention, otherwise the state.
         """
         if any(isinstance(row, Heading) for row in self._given):
             self.given_order = VERSUS
@@ -225,7 +224,10 @@ class HostTable(PickList["HostView"]):
         return self.view
 
     def sort_by_next(self, *, reverse: bool = False) -> None:
-        """Sort by the next column. No host is collapsed while the table is sorted by a column."""
+        """Sort by the next column.
+
+        While the table is sorted by a column, hosts are collapsed only in the view "bad".
+        """
         super().sort_by_next(reverse=reverse)
         self.put_rows()
 
@@ -395,7 +397,8 @@ class ServerTable(PickList["HostTelemetry"]):
     ) -> None:
         """Show the servers as they are at run time `now`.
 
-        `least_name`: width of the hosts' names above, so that the columns of both line up.
+        `least_name`: width of the names in the host table above, so that the columns of both tables
+        line up.
         """
         self.now = now
         longest = max((len(each.host) for each in servers), default=0)

@@ -42,7 +42,7 @@ from tui.text.line import (
 
 _COMBINED = re.compile("[\u0300-\u036f\u200d\ufe0f]")
 FANCY = "─━│╭╮╰╯–…·µ▲▼▾▴›✓✗●○■↔←→┌┐└┘├┤┬┴┼┿•◆±≤≥‹↑↓"
-# of an order + and -, as in htop: "hostv" reads like a word
+# a sort order is + or -, as in htop: "hostv" reads like a word
 PLAIN = "-=|++++-~.u^v+->+x*o#-<>+++++++++|o*~<><^v"
 ASCII: dict[int, int | str] = dict(str.maketrans(FANCY, PLAIN))
 ASCII |= {0x2800 + dots: "#" if dots else " " for dots in range(256)}
@@ -54,8 +54,9 @@ LACKING: dict[str, dict[int, int | str]] = {"ascii": ASCII, "block": BLOCK}
 
 Fonts of the Linux console have no braille.
 """
-SPACED = {" ± ": " +-", " … ": "...", " ≤ ": " <="}  # as wide, and no estimate
-# a blank beside it gives its place
+# of the same width; ASCII alone would show ± and ≤ as ~ and <
+SPACED = {" ± ": " +-", " … ": "...", " ≤ ": " <="}
+# ± becomes +-, in the place of a blank beside it
 WITHIN = (re.compile(r"±(\d[\d.]*) (?=\S)"), re.compile(r" ±(?=\d)()"))
 
 
@@ -105,7 +106,7 @@ def alike(old: Sequence[Run], new: Sequence[Run]) -> tuple[int, int]:
     """
     most = min(len(old), len(new))
     head = next((place for place in range(most) if old[place] != new[place]), most)
-    # it belongs to the cell before
+    # a combining character belongs to the cell before
     if any(runs[head:] and _COMBINED.match(runs[head][0]) for runs in (old, new)):
         head = 0
     left = most - head

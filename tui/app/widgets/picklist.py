@@ -307,8 +307,8 @@ class PickList(Lines, Generic[Row], can_focus=True):
     def titles(self, rooms: Sequence[int]) -> Line:
         """Return the column titles, with a mark on the one that the list is sorted by.
 
-        In a list that is not sorted, the heading of the first visible row replaces the first title
-        once it is out of sight.
+        In a list that cannot be sorted, the first title is replaced by the heading of the first
+        visible row while that heading is scrolled out of sight.
         """
         titled = [column for column in self.columns if column.title]
         if all(column.order is None for column in self.columns):
@@ -334,7 +334,7 @@ class PickList(Lines, Generic[Row], can_focus=True):
 
 
 def marked(text: str, role: str, places: Collection[int]) -> list[Run]:
-    """Return a text with the characters at some places in the accent colour."""
+    """Return a text with the characters at these places in the accent colour."""
     if not places:
         return [(text, role)]
     return [(letter, ACCENT if at in places else role) for at, letter in enumerate(text)]
@@ -356,7 +356,10 @@ def wanted_width(picklist: PickList[Any]) -> int:
 
 
 def share_height(picklist: PickList[Any], room: int, others: int) -> None:
-    """Make a list as tall as its rows, but leave `others` of `room` lines; 0: it takes all."""
+    """Make a list as tall as its rows, but leave `others` of `room` lines.
+
+    If `others` is 0, the list takes all lines.
+    """
     wanted = len(picklist.rows) + picklist.head + BORDER
     picklist.styles.height = max(BORDER + 2, min(wanted, room - others)) if others else "1fr"
 
@@ -366,7 +369,7 @@ def with_scroll_bar(
 ) -> list[Line]:
     """Return the visible rows with a scroll bar on their right.
 
-    `room` of `count` rows are visible, from row `top` on.
+    `room` of `count` rows are visible; the first of them is row `top`.
     """
     size = max(1, round(room * room / count))
     place = round(top / max(1, count - room) * (room - size))

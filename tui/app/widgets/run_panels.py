@@ -432,7 +432,7 @@ class LogLine:
 class MessageLog(Lines, can_focus=True):
     """The messages of a run, the newest at the bottom.
 
-    `scroll_back`: number of lines below the last one shown.
+    `scroll_back`: number of messages below the last one shown.
     """
 
     BINDINGS = actions.bindings("list")
@@ -454,7 +454,7 @@ class MessageLog(Lines, can_focus=True):
         self.update_lines()
 
     def scroll_by(self, lines: int) -> None:
-        """Scroll to older messages (positive) or newer ones."""
+        """Scroll by this many messages to older (positive) or newer ones."""
         self.scroll_back += lines
         self._clamp(self.size.height)
         self.update_lines()
