@@ -247,7 +247,7 @@ def figures_of(
     axis: TimeAxis,
     ascii_only: bool,
 ) -> tuple[Run, ...]:
-    """Return the figures at the cursor, otherwise the current ones; after the load, its averages."""
+    """Return the figures at the cursor, otherwise now; after the load, its averages."""
     names = list(series)
     live, at = bool(subject.total.intervals()), axis.cursor_s
     values = values_of(subject, metric, series, axis)

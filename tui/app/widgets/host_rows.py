@@ -535,7 +535,7 @@ class HostCells:
         return text, TEXT if current or self.second is not None else LABEL
 
     def trend(self, host: HostView) -> str:
-        """Return a host's rate over the last seconds, or those before the cursor, as a sparkline."""
+        """Return a host's rate over the last seconds or before the cursor, as a sparkline."""
         if self.blank:
             return ""
         width, total = self.trend_room, self.figures(host).total

@@ -54,7 +54,7 @@ LACKING: dict[str, dict[int, int | str]] = {"ascii": ASCII, "block": BLOCK}
 
 Fonts of the Linux console have no braille.
 """
-# of the same width; ASCII alone would show ± and ≤ as ~ and <
+# of the same width; character by character, they would become " ~ ", " < "
 SPACED = {" ± ": " +-", " … ": "...", " ≤ ": " <="}
 # ± becomes +-, in the place of a blank beside it
 WITHIN = (re.compile(r"±(\d[\d.]*) (?=\S)"), re.compile(r" ±(?=\d)()"))
