@@ -1,4 +1,4 @@
-"""Earlier runs measured in the same way, and what tells runs of a profile apart: for lists."""
+"""For lists: earlier runs measured in the same way, and what tells runs of a profile apart."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COUNTED = ("complete", "imported")
 class EarlierRuns:
     """Complete or imported runs that are not invalid, by setup and by the unit of their headline.
 
-    The setup: load of the profile, parameters, points, hosts and target.
+    The setup consists of the profile's load, parameters, points, hosts and target.
     """
 
     def __init__(self, runs: Iterable[RunSummary] = ()) -> None:
@@ -50,7 +50,8 @@ def counts(run: RunSummary) -> bool:
 def told_apart(runs: Iterable[RunSummary]) -> dict[str, str]:
     """Return the parameters in which runs of the same profile differ, by run ID: ``iodepth=16``.
 
-    A parameter that is the target comes last. Runs that are alike in all of them are left out.
+    A parameter that is the target comes last. Runs of a profile whose parameters are all equal are
+    left out.
     """
     by_profile: dict[str, list[RunSummary]] = {}
     for run in runs:

@@ -1,6 +1,4 @@
-"""Find imported results that are copies: of results of other runs imported with them, or of the
-same measurement in another format.
-"""
+"""Find imported results that are copies: of results in other runs, or in another format."""
 
 from __future__ import annotations
 

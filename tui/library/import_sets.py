@@ -44,8 +44,7 @@ def host_names(names: Sequence[str], *, without_dates: bool = True) -> list[str]
 
 
 def dateless(stem: str) -> str:
-    """Return a file's stem without dates, times of day and epoch seconds; empty if nothing is
-    left."""
+    """Return a file's stem without dates, times of day and epoch seconds; possibly empty."""
     if not _DATE.search(stem):
         return stem
     parts = _DATE.sub("\0", stem).split("\0")
@@ -183,7 +182,7 @@ def _check_numbers(output: ImportedOutput, reader: Format, place: str) -> None:
 
 
 def nothing_in(place: str, known: Sequence[Format]) -> Problem:
-    """Return the problem that a file or directory contains nothing readable."""
+    """Return the problem for a file or directory without readable output."""
     *most, last = [reader.name for reader in known]
     names = f"{', '.join(most)} or {last}" if most else last
     return Problem(f"contains no readable output of {names}{PROSE if most else ''}", file=place)

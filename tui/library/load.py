@@ -35,7 +35,7 @@ _judged_decoder = PlainDecoder(_Judgement)
 
 
 class KeptVerdict(msgspec.Struct, frozen=True):
-    """What a record says about its run: verdict, findings, and the bottleneck of its only step."""
+    """Judgement of a run in its record; `bottleneck` is None if the run has several steps."""
 
     verdict: str | None
     findings: list[Finding]

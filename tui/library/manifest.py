@@ -88,7 +88,7 @@ class PackedFile(Struct):
 
 
 class Manifest(Struct):
-    """List of all files in a packed run; its text is what is signed."""
+    """List of all files in a packed run; its text is signed."""
 
     schema: str
     run_id: str

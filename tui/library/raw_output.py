@@ -34,7 +34,7 @@ from tui.workloads.reading import OTHER_JOB
 SHOWN_SAMPLES = 3
 # fields of directions, and their values where older versions did not have them
 ADDED: dict[str, Any] = {"shortest_s": 0.0, "apart": False}
-# times are in ms; rates, times that time, are the counts
+# tolerances: times are in ms; a rate times its time gives the count
 BETWEEN_S, SAME_RATE = 0.002, 0.01
 
 
@@ -165,9 +165,9 @@ def _of_result(again: HostResult | None, kept: HostResult, where: str) -> Iterat
     if again is None:
         yield f"{where}: the raw output has no result, but the journal has one"
         return
-    # contradictions are those that the version which ran it looked for
+    # the version that made the run looked for other contradictions
     again = replace(again, t=kept.t, final=kept.final, contradictions=kept.contradictions)
-    if kept.failed_ios is None:  # it is older than this count
+    if kept.failed_ios is None:  # made before failed I/Os were counted
         again = replace(again, failed_ios=None)
     again = as_before(again, kept)
     for name in again.__struct_fields__:
@@ -194,7 +194,7 @@ def _of_operations(
         reader.feed(piece)
     reader.flush()
     again = reader.figures(0)
-    # a run that is older than the reading of reports has no times of ranks
+    # runs of versions that did not read reports have no rank times
     if again is not None and any(each.rank_seconds for each in kept.operations.values()):
         program.reported(again, _reports(path, step))
     if again is None or again.operations != kept.operations:

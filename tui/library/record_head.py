@@ -142,7 +142,7 @@ class SearchHead(Struct):
 
     @property
     def caveats(self) -> list[str]:
-        """Codes of why the result is weaker than a valid run; `caveat` for a text."""
+        """Codes of what weakens the result; `caveat` for the text in an older record."""
         found: list[str] = []
         if (answer := self.answer) is not None:
             contradicted = bool(answer.contradictions or answer.doubts)

@@ -24,8 +24,8 @@ from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.rundir import JOURNAL_FILE, ORIGIN_FILE, PLAN_FILE, RECORD_FILE
 
 INDEX_FILE = ".index.msgpack"
-# older files have no setup or that of the profile's text, or do not say whether a verdict is the
-# sealed one or has caveats, or have no parameters
+# older files have no or other values of these: setup, whether a verdict is the sealed one, caveats,
+# parameters
 FORMAT = 8
 SETTLED_S = 2.0  # a later change may be followed by another one with the same time stamp
 NOT_JUDGED = -1
@@ -323,7 +323,8 @@ class RunStore:
     def list(self, limit: int | None = None) -> list[RunSummary]:
         """Return the summaries of all own runs, or the latest `limit`, latest first.
 
-        Raises UsageError."""
+        Raises UsageError.
+        """
         return list_directory(self.runs_dir, self.ids(), self.runs_dir / INDEX_FILE, limit=limit)
 
     def everything(self) -> Listing:

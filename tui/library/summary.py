@@ -173,8 +173,8 @@ def tags_text(tags: Mapping[str, str]) -> str:
     return " ".join(f"{name}={value}" if value else name for name, value in tags.items())
 
 
-# of summary.json; older files have fewer figures, no setup or that of the profile's text, no mark
-# of unsealed verdicts, no digest, no caveats, or no parameters
+# of summary.json; older files have no or other values of these: figures, setup, mark of unsealed
+# verdicts, digest, caveats, parameters
 FORMAT = 10
 NAMED_FINDINGS = 2
 OF_MARKS = ("starred", "title", "tags")  # fields that the marks file may change
@@ -325,9 +325,10 @@ def _digest(summary: bytes) -> str:
 
 
 def contradicted_fields(run_dir: Path, cached: RunSummary | None = None) -> list[str]:
-    """Return the fields in which a cached summary differs from run.json; default: summary.json.
+    """Return the fields in which a cached summary differs from run.json.
 
-    Empty if lists would not use that summary, because it belongs to another record.
+    The default is the summary in summary.json. Empty if lists would not use it, because it belongs
+    to another record.
     """
     if cached is None and (run_dir / RECORD_FILE).is_file():
         cached = _cached(run_dir, (run_dir / RECORD_FILE).stat())
