@@ -29,7 +29,8 @@ POWER = 0.9
 FAR = 99.0  # of a logarithm: unknown
 # few runs underestimate their deviation: its square is multiplied by 1 + WARY / degrees of freedom
 WARY = 2.0
-# runs to plan for, over (deviation / change)², to detect a change in 9 of 10 tests: bench ab_budget
+# runs to plan for, divided by (deviation / change)², to detect a change in 9 of 10 tests; measured
+# by bench ab_budget
 PRICE = 95.0
 
 
@@ -37,9 +38,9 @@ PRICE = 95.0
 class InterimLook:
     """The result after `runs` runs of both sides: B / A with its repeated 95 % interval.
 
-    `answer`: whether this decides the test. `detectable`: the smallest change, as a share, that
-    this many runs detect with 90 % power. `most`: maximum number of runs, as estimated so far.
-    `alpha`: error probability of this look; `spent`: that of all looks so far.
+    `answer`: the decision, or `go on`. `detectable`: the smallest change, as a share, that this
+    many runs detect with 90 % power. `most`: maximum number of runs, as estimated so far. `alpha`:
+    error probability of this look; `spent`: that of all looks so far.
     """
 
     runs: int

@@ -336,7 +336,7 @@ def inside(point: ComparedPoint, figure: Headline) -> list[float]:
 
 
 def seconds_of(attempt: PointRepetition, figure: Headline) -> int:
-    """Return how many whole seconds of a figure are known of all hosts together."""
+    """Return the number of seconds for which a figure is known over all hosts together."""
     columns = attempt.series(figure)
     return 0 if columns is None else sum(value is not None for value in columns.iops)
 
@@ -523,9 +523,9 @@ def apart(records: Sequence[RunRecord]) -> Sides:
 def joined(records: Sequence[RunRecord]) -> Sides:
     """Group runs that repeat each other into sides, in order of first appearance.
 
-    Of the sides of `ab`, the configuration (profile, parameters, target, hosts) and all tags
-    together, the first is used that gives several sides, but fewer than runs. If none does, each
-    run is a side of its own.
+    Tries in turn the sides of `ab`, the configuration (profile, parameters, target, hosts), and all
+    tags together, and uses the first that gives several sides but fewer than runs. If none does,
+    each run is a side of its own.
     """
     keys: tuple[tuple[str, Callable[[RunRecord], object]], ...] = (
         (BY_AB, _of_ab),
@@ -553,7 +553,7 @@ def _configuration(record: RunRecord) -> object:
 
 
 def differing(found: Sequence[Comparison]) -> tuple[str, ...]:
-    """Return the parameters whose difference alone prevents a comparison, unless intended.
+    """Return the parameters that alone prevent a comparison, so that --across would allow it.
 
     ``hosts`` stands for the number of hosts.
     """

@@ -202,9 +202,10 @@ class Floor(Struct, frozen=True):
     cov: float
 
     def detectable(self, level: float) -> float:
-        """Return the change between two single runs, as a share, that is significant at `level`.
+        """Return the smallest change between two single runs that is significant at `level`, as a
+        share.
 
-        Larger by this much, or smaller; never less than THRESHOLD.
+        Applies to an increase or a decrease; never less than THRESHOLD.
         """
         reach = t_reach(self.n - 1, level / 2) * sqrt(2) * self.cov
         return max(THRESHOLD, exp(min(reach, FAR)) - 1)
@@ -271,8 +272,8 @@ def configuration(record: RunRecord) -> Configuration:
 
 
 def measure(records: Sequence[RunRecord]) -> Configuration:
-    """Return the noise floors from two or more equal runs; of a run with repetitions, the median
-    counts.
+    """Return the noise floors from two or more equal runs; a run with repetitions counts with its
+    median.
     """
     found = configuration(records[0])
     found.runs = [record.run_id for record in records]
@@ -291,14 +292,14 @@ def floor_of(values: Sequence[float]) -> Floor:
 
 
 def is_few(value: float) -> bool:
-    """Return whether too few samples are beyond a percentile."""
+    """Return whether a figure is a percentile with too few samples beyond it."""
     return isinstance(value, Few)
 
 
 def levels(records: Sequence[RunRecord], figures: Iterable[str]) -> dict[str, float]:
-    """Return the level at which `compare` tests each of these figures if no other one differs.
+    """Return the strictest significance level at which `compare` tests each of these figures.
 
-    Headlines and all other figures are one family each.
+    It applies if no other figure differs. Headlines and all other figures are one family each.
     """
     points = points_of(records).values()
     heads = {name_of(each, each.headline) for each in points if each.headline is not None}

@@ -16,7 +16,7 @@ NEVER = 1e-9  # probability: once in a thousand collections of 1,400 runs, a mil
 
 
 def copies_among(records: Sequence[RunRecord]) -> list[tuple[int, int]]:
-    """Return the places of runs that hold the same measurement, the earlier one first.
+    """Return the pairs of runs that hold the same measurement, as indexes, the earlier one first.
 
     Either a latency is the same in count, mean, deviation and maximum, or files with at least half
     of the raw output of one of the two are the same byte for byte: some hosts' files may be in one

@@ -159,8 +159,9 @@ def _of_texts(a: Side, b: Side) -> Iterator[SetupDifference]:
 
 
 def keys_of(profile: ProfileRecord) -> dict[str, str]:
-    """Return what the text of a run's profile, and of those that belong to it, says about the load;
-    empty if unknown.
+    """Return the load keys in the texts of a run's profile, its bases and its members, by path.
+
+    Empty if the text is unknown.
     """
     if profile.text is None:
         return {}

@@ -159,8 +159,8 @@ def _normal_p(rank_sum: float, a: int, b: int, ties: Sequence[int]) -> float:
 def pooled(spreads: Sequence[LogSpread | None]) -> LogSpread | None:
     """Return the uncertainty of one of several repetitions from the seconds of all.
 
-    None if any is unknown. It is not smaller for more repetitions, which share what seconds do not
-    show.
+    None if any is unknown. More repetitions do not reduce it, because they share the influences
+    that seconds do not show.
     """
     known = [each for each in spreads if each is not None]
     if not known or len(known) < len(spreads):
@@ -294,7 +294,7 @@ def t_beyond(degrees: float, t: float) -> float:
 def t_reach(degrees: float, beyond: float) -> float:
     """Return the value that Student's t exceeds with probability `beyond`, 1e-100 to 0.5.
 
-    Of the tail, because a small one is lost in a float close to 1.
+    Takes the tail, because a small one would be lost in a probability close to 1.
     """
     import mpmath
 

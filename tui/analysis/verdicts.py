@@ -24,8 +24,9 @@ def outcome(
 
     `significant`: at the level `alpha`, after correction. A significant change of `threshold` or
     more differs. No difference is detected if the whole interval is within THRESHOLD, or if it
-    contains 0 % and is within WIDE or the threshold. Anything else is inconclusive, also an
-    interval without 0 % that is larger than THRESHOLD and within a noise floor as `threshold`.
+    contains 0 % and is within WIDE or the threshold. Anything else is inconclusive, including an
+    interval that excludes 0 % and exceeds THRESHOLD, but is within a noise floor given as
+    `threshold`.
     """
     if significant and abs(ratio - 1) >= threshold:
         return "differs", None
