@@ -361,7 +361,7 @@ def following_view(view: str) -> str:
 
 
 def fitting(pairs: list[tuple[str, str]], width: int) -> list[tuple[str, str]]:
-    """Return the (key, label) pairs that fit into a line, the first ones first."""
+    """Return the (key, label) pairs that fit into `width` cells; earlier ones take precedence."""
     found: list[tuple[str, str]] = []
     for key, label in pairs:
         taken = sum(len(k) + len(v) + 3 for k, v in found)

@@ -91,7 +91,7 @@ def spans(line: str) -> tuple[Span, ...]:
 
 
 def stands_alone(line: str, start: int, end: int) -> bool:
-    """Return whether columns are a whole value, not a word in a text."""
+    """Return whether columns [start, end) of a line are a whole value, not a word in a text."""
     before, after = line[:start].rstrip(), line[end:].lstrip()
     return (not before or before[-1] in ":,[{-") and (not after or after[0] in ",]}#")
 
@@ -255,7 +255,7 @@ class YamlArea(TextArea):
                 self.action_delete_left()
 
     def indents_back(self) -> bool:
-        """Whether only spaces precede the cursor, so that backspace removes a whole indent."""
+        """Return whether only spaces precede the cursor: backspace then removes a whole indent."""
         row, column = self.cursor_location
         before = str(self.document.get_line(row))[:column]
         return self.selection.is_empty and bool(before) and not before.strip(" ")
@@ -312,7 +312,7 @@ class LoadedText:
 def judge(catalogue: Catalogue, text: str, path: Path) -> LoadedText:
     """Load a text as a profile.
 
-    Other files are read only if the text extends or contains them.
+    Other files are read only if the text extends or contains them, or replaces a preset.
     """
     try:
         loaded = catalogue.load_text(text, path)

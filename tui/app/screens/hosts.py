@@ -33,16 +33,16 @@ if TYPE_CHECKING:
     from tui.engine.inputs.hosts import SourceAnswer, SourceGroup
     from tui.engine.preflight.host_check import HostCheck
 
-FIRST_FRAME_WAITS_S = 0.1  # for the hosts; a frame that must be painted twice is later
+FIRST_FRAME_WAITS_S = 0.1  # for the hosts: to paint the first frame twice would take longer
 AGES_S = 10.0  # between updates of the age of sources' answers
 RESOLVE_AFTER_S = 0.7  # until then the app imports what the next screens need
 EMPTY = "No hosts yet: press n to add one, or tick 'local' to measure this machine"
 NO_MATCH = "Nothing matches the filter: Esc clears it"
 READING = "reading the inventory and ssh config"
 CHROME_LINES, LEAST_DETAILS = 2, 7
-HEADINGS = 4  # lines of all facts before the first one, which is below them
+HEADINGS = 4  # heading lines above the first of all facts
 SHARE, FOCUS_SHARE = 0.3, 0.6  # of the lines, for the details
-# of the terminal: columns from which the details are next to a list longer than this share of lines
+# at this many columns, the details are next to a list that is longer than this share of the lines
 BROAD_FROM, LONG = 180, 0.45
 
 
@@ -154,8 +154,9 @@ class HostsScreen(FilteredScreen):
 
     @work(group="places", exclusive=True, exit_on_error=False)
     async def find_places(self) -> None:
-        """Read the addresses of hosts from ssh config, without DNS lookups; later changes of the
-        list read them again.
+        """Read the addresses of hosts from ssh config, without DNS lookups.
+
+        When the list changes later, they are read again.
         """
         self.resolves = True
         host_list = self.host_list
@@ -403,8 +404,8 @@ def detail_lines(
 ) -> list[Line]:
     """Return the details of a row.
 
-    `room`: lines that are visible; the ticked hosts follow if they fit. `broad`: the details are
-    beside the list, and show them in any case.
+    `room`: lines that are visible; what the ticked hosts share follows if it fits. `broad`: the
+    terminal is wide, and it follows in any case.
     """
     host, group = host_list.at(key), host_list.group_at(key)
     if host_list.problem:

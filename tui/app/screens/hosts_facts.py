@@ -104,7 +104,7 @@ def every_line(host: str, facts: Facts, width: int) -> list[Line]:
 def fact_lines(facts: Facts, told: Iterable[Labelled] = ()) -> Iterator[Labelled]:
     """Yield the label and the values of each main subject of a host's facts.
 
-    `told`: rows of facts in which it differs, which are not said again.
+    `told`: rows about differences from other hosts; their kernel and links are not repeated.
     """
     titles = {runs[0][0].strip() for _, runs in told if runs}
     known = "" if "kernel" in titles else str(facts.get("kernel") or "")

@@ -1,4 +1,4 @@
-"""Hosts, as long as nothing is chosen: what to do first, the screens, the presets."""
+"""Hosts, while nothing is chosen: what to do first, what each screen is for, the presets."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def add(screen: StepScreen, known: frozenset[str], then: Callable[[str], object]) -> None:
-    """Ask for new hosts and tick them; `then` gets the name of the first.
+    """Ask for new hosts, add them to the inventory and tick them; `then` gets the first one's name.
 
     `known`: names that are taken.
     """

@@ -77,7 +77,7 @@ class KnownHost(Struct, frozen=True):
 
 
 class HostList:
-    """All hosts in inventory order, the ones that match the filter, and their check results.
+    """All hosts in inventory order, those that match the filter, and the check results.
 
     Row keys are the names of hosts; for headings `heading_key` of the group.
     """
@@ -107,7 +107,7 @@ class HostList:
     # -- of one host
 
     def place(self, host: KnownHost) -> str:
-        """Return a host's address, as far as it is known."""
+        """Return a host's address by ssh config or, until that has been read, by the inventory."""
         return self.places.get(host.name) or address_text(host.address)
 
     def check_of(self, host: KnownHost) -> HostCheck | None:
@@ -189,7 +189,9 @@ class HostList:
 
     def picked(self, what: str, key: str | None) -> list[KnownHost]:
         """Return the hosts that an action applies to: the "row", its whole "group", or "all" shown.
-        The row of a heading is its group; "all" has this machine if it is alone, or ticked.
+
+        The row of a heading stands for its group. "all" includes this machine only if it is ticked,
+        or if no other host is shown.
         """
         if what == "all":
             chosen = self.selection.chosen
@@ -228,7 +230,10 @@ def heading_key(group: str) -> str:
 
 
 def address_text(host: HostAddress) -> str:
-    """Return whichever of user, address and port are given: ``bench@10.0.0.1:2222``."""
+    """Return whichever of user, address and port are given: ``bench@10.0.0.1:2222``.
+
+    Without SSH, return the transport and what it goes through.
+    """
     if host.transport != "ssh":
         return f"{host.transport} {host.through}" if host.through else "no SSH"
     user = f"{host.user}@" if host.user else ""

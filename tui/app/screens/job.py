@@ -82,7 +82,7 @@ class JobScreen(PlanScreen):
         self.workload: Workload = next(iter(with_terms().values()))
 
     def arrive(self, at: str) -> None:
-        """Fill the fields with the job that a search describes; ask first if others are unsaved."""
+        """Fill the fields with the job of a search; ask first if what was typed is not saved."""
         from tui.engine.inputs.job_words import job_in
 
         if (job := job_in(at)) is None:
@@ -226,8 +226,9 @@ class JobScreen(PlanScreen):
         return None
 
     async def keep_typed(self) -> None:
-        """Keep the fields as typed; another load generator gets its own fields, with
-        what was typed there before and the values of fields that both have.
+        """Keep the fields as typed; if another load generator was selected, show its fields.
+
+        They have the values that were typed there before, and those of fields that both have.
         """
         values = self.form.values
         self.repeat, name = values.pop(review_form.REPEAT) or ONCE, values.pop(TOOL, "")
@@ -272,7 +273,7 @@ class JobScreen(PlanScreen):
         return self.loaded
 
     def saved_profile(self) -> LoadedProfile | None:
-        """Return the profile that the fields were saved as; None if they or it changed since."""
+        """Return the profile that the fields were saved as; None if either has changed since."""
         if (saved := self.saved) is None or saved.data != self.data_of(
             self.given, saved.tag, self.repeat
         ):
@@ -305,7 +306,7 @@ class JobScreen(PlanScreen):
         super().show_warnings([*([self.left] if self.left else []), *warnings])
 
     def draft(self) -> Plan | None:
-        """Return the plan as far as it is known without a target; None if other terms are wrong."""
+        """Return the plan with a placeholder as target; None if other terms are invalid."""
         from tui.engine.inputs.terms import made_profile
         from tui.engine.plan.plan import Choices, build_plan
 

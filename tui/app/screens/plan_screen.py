@@ -48,7 +48,7 @@ READ_S = 0.5  # time a plan is on the screen before a key starts it
 STARTS = next(action.keys for action in actions.REVIEW if action.id == "review.launch")
 WAITS = "starting in a moment; any other key cancels"
 PLANNING, PLANNING_GROUP = "planning ...", "planning"
-SLOW_S = 0.15  # a plan that took longer is built beside the typing
+SLOW_S = 0.15  # if a plan took longer, the next one is built in a thread during typing
 TYPING_S = 0.3  # pause in the typing before that
 DEFAULTS = "defaults; d brings your values back"
 EARLY = "plan just changed: press Enter again"
@@ -251,8 +251,9 @@ class PlanScreen(StepScreen):
         self.replan(typing=True)
 
     def replan(self, *, typing: bool = False) -> None:
-        """Build the plan and show it; while somebody is typing, a plan that takes long is built
-        aside.
+        """Build the plan and show it.
+
+        `typing`: a field was edited; if the last plan took long, build this one in a thread.
         """
         self.plan, self.problem = None, None
         self.workers.cancel_group(self, PLANNING_GROUP)
@@ -300,7 +301,7 @@ class PlanScreen(StepScreen):
 
     @work(group="layout-rate", exclusive=True)
     async def find_rate(self, plan: Plan) -> None:
-        """Find out how fast these hosts wrote files there before, and show it with the plan."""
+        """Find the rate of an earlier layout by these hosts at this target, and show it."""
         from tui.library.layout_rates import last_layout_rate
 
         rate = await asyncio.to_thread(last_layout_rate, self.shell.store, plan)
@@ -446,7 +447,7 @@ class PlanScreen(StepScreen):
     async def launch(self, plan: Plan) -> None:
         """Start the engine on a plan, and show the run.
 
-        First examines the hosts, if data could be lost or steps skipped, and asks.
+        If data could be lost or steps skipped, examine the hosts first, and ask.
         """
         person = Remembering(partial(text_entry.ask, self.app))
         found: Preview | None = None
@@ -498,7 +499,7 @@ def await_plan(screen: PlanScreen) -> None:
 
 
 async def replan_aside(screen: PlanScreen, loaded: LoadedProfile) -> None:
-    """Build a plan in a thread once nobody types, and show it: keys never wait for it."""
+    """Build a plan in a thread once typing pauses, so that no key waits for it, and show it."""
     await asyncio.sleep(TYPING_S)
     try:
         plan = await asyncio.to_thread(screen.planning.plan_of, loaded, screen.shell)

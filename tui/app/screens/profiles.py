@@ -116,7 +116,7 @@ class ProfilesScreen(FilteredScreen):
     ) -> None:
         """Show the profiles, then act on an Enter pressed before they were read.
 
-        A profile that is new since is not hidden by a filter, unless one is being typed.
+        A filter that hides a new profile is cleared, unless it is being typed.
         """
         known = set(map(profile_text.key_of, self.entries))
         new = [each for each in entries if known and profile_text.key_of(each) not in known]
@@ -203,8 +203,9 @@ class ProfilesScreen(FilteredScreen):
     @on(events.DescendantFocus)
     @on(events.DescendantBlur)
     def show_view_key(self) -> None:
-        """Show the key that switches between description and job file, unless letters are typed
-        into the filter.
+        """Show the key that switches between description and job file.
+
+        Not while the filter has the focus, which takes letters as text.
         """
         works = self.current is not None and not self.filter.has_focus
         key = "v description" if self.shows_job else "v job file"
@@ -290,7 +291,7 @@ class ProfilesScreen(FilteredScreen):
         self.app.push_screen(NewProfile(entry.tag, taken).accepting(write), self.edit_new)
 
     def edit_new(self, answer: tuple[str, str] | None) -> None:
-        """Open the profile that was written in the editor, if any."""
+        """Open the new profile in the editor, if one was written."""
         if answer is not None and (path := self.shell.catalogue.own_file(answer[1])) is not None:
             self.load_profiles(answer[1])
             self.shell.open("editor", path)
@@ -341,7 +342,10 @@ class ProfilesScreen(FilteredScreen):
 
 
 async def write_profile(catalogue: Catalogue, origin: str, answer: tuple[str, str] | None) -> None:
-    """Write a new profile: how it is made from `origin`, and its tag. Raises BenchtuiError."""
+    """Write a new profile that extends or copies `origin`. Raises BenchtuiError.
+
+    `answer`: "extend" or "copy", and the tag of the new profile; None writes nothing.
+    """
     if answer is None:
         return
     from tui.engine.inputs.profile_files import create, extending
@@ -383,7 +387,7 @@ def description(
 
 
 def fit_width(screen: ProfilesScreen) -> None:
-    """Leave the width that a few matches do not need to the details."""
+    """Give the details the cells that a short list of matches does not need."""
     few = bool(screen.filter.value and screen.shown) and not screen.picklist.scrolls
     wanted = max(LEAST_SIDE, wanted_width(screen.picklist) + FRAME)
     few &= screen.job is None  # its row may need more

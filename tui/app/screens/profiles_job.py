@@ -35,7 +35,7 @@ INDENT = 15
 def offered(entries: Sequence[CatalogueEntry], search: str) -> JobInWords | None:
     """Return the job that a search describes, if it is about a job rather than a profile.
 
-    More words must be about a job than not. A single one must fit no profile: it is a filter.
+    More words must be about a job than not. A single word that matches a profile is a filter.
     """
     from tui.engine.inputs.job_words import job_in
 
@@ -66,13 +66,13 @@ def row(job: JobInWords, width: int) -> Heading:
 
 
 def not_understood(job: JobInWords) -> str:
-    """Return in one line which words do not count; empty if all do."""
+    """Return in one line which words of the search are ignored; empty if none are."""
     parts = (("not understood", job.unknown), ("contradict each other", job.contrary))
     return "; ".join(f"{what}: {', '.join(words)}" for what, words in parts if words)
 
 
 def details(job: JobInWords, symbols: Symbols, width: int) -> list[Line]:
-    """Return the fields of the job, those that were typed first, and what was not understood."""
+    """Return the words that were ignored, the fields that were typed, and the defaults."""
     from tui import workloads
     from tui.engine.inputs.job_words import ANYWHERE
     from tui.model.problem import UsageError

@@ -130,7 +130,7 @@ def found(
 def matched(entry: CatalogueEntry, search: str) -> set[int]:
     """Return the places in a tag that a search matches: whole words, else letters in order.
 
-    None for a word that the title has.
+    A word that is only in the title has no places.
     """
     found: set[int] = set()
     text = entry.tag.lower()
@@ -155,7 +155,7 @@ def matched(entry: CatalogueEntry, search: str) -> set[int]:
 def overwrites_device(entry: CatalogueEntry) -> bool:
     """Return whether a profile may overwrite a block device.
 
-    Presets that measure reads only read; what else a user's own profile does is not known here.
+    Presets that measure reads only read; a user's own profile may also write.
     """
     return entry.device and not (entry.preset and entry.headline.startswith("read "))
 
@@ -165,8 +165,8 @@ def columns(
 ) -> tuple[Column[CatalogueEntry | Recent], ...]:
     """Return the columns of the list: mark, name, kind of I/O (``dev``: on a device), origin.
 
-    `chosen` returns the tag of the selected profile, `search` the filter. Only what destroys data
-    has a colour.
+    `chosen` returns the tag of the selected profile, `search` the filter. In the column "I/O", only
+    broken profiles and those that may overwrite a device have a colour.
     """
 
     def mark(row: CatalogueEntry | Recent) -> Run:
@@ -269,7 +269,7 @@ def description(
     *,
     writes: bool = True,
 ) -> list[Line]:
-    """Describe what a profile measures, its cost, parameters, jobs and deviations from its source.
+    """Return what a profile measures, its cost, parameters, jobs and deviations from its source.
 
     `planned`: label and value of each fact about the cost. `writes`: its load writes or trims.
     """
@@ -332,7 +332,7 @@ def source_text(profile: Profile) -> str:
 def param_lines(profile: Profile, width: int) -> Iterator[Line]:
     """Yield the parameters: name, default and help in columns.
 
-    In a narrow pane without help: Review shows it with each field.
+    A narrow pane leaves out the help, which Review shows with each field.
     """
     yield heading("parameters")
     defaults = {name: default_text(param) for name, param in profile.params.items()}

@@ -94,7 +94,7 @@ class ReviewScreen(PlanScreen):
 
     @property
     def back(self) -> str:
-        """Name of the screen that Escape leads to; after "run again", the one it came from."""
+        """Name of the screen that Escape leads to; after "run again", where that was pressed."""
         return self.shell.again_from or super().back
 
     # -- what is chosen
@@ -200,9 +200,7 @@ class ReviewScreen(PlanScreen):
                 self.form.focus_on(SEARCH, typing=True)
 
     async def action_defaults(self) -> None:
-        """Reset all fields to the profile's values; if all have them, bring back what was typed
-        before.
-        """
+        """Reset all fields to the profile's values; if all have them, bring back what was typed."""
         selection = self.shell.selection
         now, of = selection.typed_input(), selection.profile or ""
         selection.reset_input()

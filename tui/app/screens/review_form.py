@@ -224,7 +224,7 @@ def fields_words() -> Words:
 
 
 def form_of(loaded: LoadedProfile, selection: Selection) -> list[FieldSpec]:
-    """Return all fields: profile fields, run fields, and conditions to attest."""
+    """Return all fields: parameters, roles, search, options of the run, conditions to attest."""
     from tui.engine.plan.choices import questions_of
     from tui.engine.plan.plan import asks_for_precondition
 
@@ -413,7 +413,10 @@ def plan_of(loaded: LoadedProfile, shell: AppShell) -> Plan:
 
 
 def saved_text(loaded: LoadedProfile, selection: Selection, tag: str) -> str:
-    """Return a profile `tag` that measures what the form says. Raises UsageError."""
+    """Return the text of a profile named `tag` with the form's values, but without its search.
+
+    Raises UsageError.
+    """
     from tui.engine.inputs.profile_files import check_tag
     from tui.engine.plan.saved import changed_profile
     from tui.engine.plan.steps import MatrixChoice

@@ -70,8 +70,9 @@ def launch_line(plan: Plan, ahead: LayoutAhead = NOTHING_KNOWN) -> str:
 
 
 def plan_lines(plan: Plan, width: int, ahead: LayoutAhead = NOTHING_KNOWN) -> list[Line]:
-    """Return the whole plan, the most important parts first: of a sweep, its points before what
-    all of them share.
+    """Return the whole plan, the most important parts first.
+
+    Of a large sweep, the points come before the facts that all of them share.
     """
     labels = list(summary(plan, width - INDENT, ahead))
     swept = len(plan.steps) > STEPS_IN_FULL
