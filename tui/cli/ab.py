@@ -89,7 +89,7 @@ class AbTest:
     room: int  # runs that fit into the time, including existing ones
     as_json: bool = False
     within_s: float = 0.0
-    needed_printed: bool = False  # how many runs the test needs
+    needed_printed: bool = False  # whether the number of runs that the test needs was printed
     look: InterimLook | None = None
     records: dict[str, list[RunRecord]] = field(default_factory=lambda: {"A": [], "B": []})
     kept: list[KeptLook] = field(
@@ -201,7 +201,7 @@ def seconds_of(text: str) -> float:
 
 
 def count_earlier_runs(experiment: AbTest) -> None:
-    """Add the complete runs and interim looks of an earlier test with this name.
+    """Add the complete valid runs and the interim looks of an earlier test with this name.
 
     Raises UsageError for a run that was measured differently from its side.
     """

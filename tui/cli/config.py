@@ -64,7 +64,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def show(args: argparse.Namespace, path: Path) -> None:
-    """Print every key: value, source, allowed values."""
+    """Print every key: value, source, meaning."""
     from tui.cli.shared.settings import read_settings
 
     settings = read_settings(path)
@@ -109,7 +109,7 @@ def plain(settings: Settings, key: Key, environ: Mapping[str, str]) -> tuple[Any
 
 
 def default_of(name: str) -> str | Path | None:
-    """Return the default of a key; None if it depends on the terminal."""
+    """Return the default of a key; None if there is none, or if it depends on the terminal."""
     found = paths_without_settings()
     defaults = {
         "runs": found.runs,
@@ -120,7 +120,7 @@ def default_of(name: str) -> str | Path | None:
 
 
 def worded(value: Any) -> str:
-    """Return a value as written in the settings file."""
+    """Return a value as text; ``-`` if it is absent or empty."""
     if value is None or value in ([], {}):
         return "-"
     if isinstance(value, dict):

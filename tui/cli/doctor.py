@@ -30,7 +30,7 @@ MAGIC = b"openssh-key-v1\0"
 
 
 def ssh_config(surroundings: Surroundings) -> DoctorCheck:
-    """Check the SSH configuration: named hosts, users, ports, jump hosts."""
+    """Check that the SSH configuration is readable, and that only the user may write to it."""
     path = surroundings.ssh_config
     shown = surroundings.short(path)
     if not path.exists() and surroundings.settings.ssh_config:

@@ -444,7 +444,7 @@ def nearest_existing(path: Path) -> Path:
 
 
 def space(surroundings: Surroundings) -> DoctorCheck:
-    """Check the free space for runs: a host writes about 40 KB/s, before compression."""
+    """Check the free space for runs: each host takes about 40 kB/s, before compression."""
     where = nearest_existing(surroundings.paths.runs)
     found = os.statvfs(where)
     free = found.f_bavail * found.f_frsize

@@ -241,7 +241,7 @@ def programs_of(given: str | None) -> list[CarriedProgram]:
 
 
 def facts_of(checks: Sequence[HostCheck], everything: bool) -> Iterator[str]:
-    """Yield lines on how hosts differ; this machine is described separately.
+    """Yield lines on how hosts differ; `local` is left out if there are other hosts.
 
     `everything`: also facts that the hosts share.
     """

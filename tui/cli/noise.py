@@ -45,9 +45,9 @@ def main(args: argparse.Namespace) -> int:
     found = measure_searches(records) if searches else measure(records)
     if not found.figures:
         raise UsageError(
-            "fewer than two searches that found a capacity give no noise floor: name more"
+            "a noise floor needs two or more searches that found a capacity"
             if searches
-            else "one run gives no noise floor, with repetitions neither: name identical runs"
+            else "a noise floor needs two or more identical runs, not repetitions in one run"
         )
     if not args.dry_run:
         floors = NoiseFloors.read(paths().noise)
@@ -64,7 +64,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def check_equal(records: Sequence[RunRecord], *, searches: bool) -> None:
-    """Raise NotComparableError unless the runs are whole, equal, and measurements of their own."""
+    """Raise NotComparableError unless the runs are complete, measured alike, and not copies."""
     from tui.analysis.measured import configuration
     from tui.analysis.same_measurement import copies_among
     from tui.analysis.setup import PROFILE_TEXT
@@ -92,12 +92,12 @@ def check_equal(records: Sequence[RunRecord], *, searches: bool) -> None:
 
 
 def notes(records: Sequence[RunRecord], *, searches: bool) -> Iterator[str]:
-    """Yield what may be part of the noise of these runs."""
+    """Yield a warning if the runs differ in ways that may be part of the noise."""
     from tui.analysis.setup_differences import differences
 
     parts = differences(records[:1], records[1:], searches=searches) if records[1:] else []
     if told := [f"{each.title} ({each.a} / {each.b})" for each in parts if each.matters]:
-        yield f"warning: these runs differ in what may be part of the noise: {'; '.join(told)}"
+        yield f"warning: differences that may be part of the noise: {'; '.join(told)}"
 
 
 def show(found: Configuration, levels: Mapping[str, float]) -> None:

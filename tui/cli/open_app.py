@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from tui.app.frame.shell import Options
     from tui.engine.inputs.hosts import Fleet
 
-# collections of new objects before one of the objects that survived them: after Python's 10, that
-# one took 60 ms
+# collections of the youngest generation before one of the next: with Python's 10, that one took
+# 60 ms
 PASSES = 4
 
 

@@ -281,10 +281,7 @@ def make_new(args: argparse.Namespace, catalogue: Catalogue) -> int:
 
 
 def edit_one(args: argparse.Namespace, catalogue: Catalogue) -> int:
-    """Open the user's copy of a profile in the editor, repeatedly until it is valid.
-
-    The user may give up.
-    """
+    """Open the user's copy of a profile in the editor until it is valid or the user gives up."""
     path = own_file(args.name, catalogue)
     while True:
         open_editor(path)
@@ -347,7 +344,10 @@ def import_file(args: argparse.Namespace, catalogue: Catalogue) -> int:
 
 
 def importer(file: Path, tool: str | None, text: str) -> Workload:
-    """Return the load generator of a job file: as given, by file name, or by content."""
+    """Return the load generator of a job file: as given, by file name, or by content.
+
+    Raises UsageError if it is not identified.
+    """
     from tui import workloads
 
     if tool is not None:

@@ -74,7 +74,7 @@ YES_HELP = (
     " host"
 )
 NEVER_S = 10 * 365 * 86400.0
-STARTING_S = 30.0  # to connect, check and lay out files, before the load and of the same allocation
+STARTING_S = 30.0  # to connect, check and lay out files: before the load, in the same allocation
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -175,7 +175,7 @@ def check_file(path: Path, option: str, what: str) -> None:
 
 
 def open_editor(path: Path) -> None:
-    """Run the user's editor on a file. Raises UsageError if it cannot be run."""
+    """Run the user's editor on a file. Raises UsageError if it does not start, or fails."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     try:
         import shlex

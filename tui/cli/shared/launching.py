@@ -230,7 +230,7 @@ def leave_out_missing(plan: Plan) -> Plan:
 
 
 def check_secrets(plan: Plan) -> None:
-    """Raise UsageError for missing secrets if there is no terminal to ask on."""
+    """Raise UsageError for secrets without a value; used if there is no terminal to ask on."""
     if missing := [name for name in plan.secrets if not os.environ.get(name)]:
         names = ", ".join(missing)
         raise UsageError(

@@ -63,7 +63,7 @@ LOG_EVERY_S = 10.0
 # a dead engine without output: give its last lines time to reach the disk
 GONE_AFTER_S = 3.0
 PERCENTILES = tuple(map(label, CURVE_PERCENTILES))
-# screens have a key for it
+# the screens have a key for it instead
 ADVICE = {"host-locked": "stop the other run, or use --wait or --take-locks"}
 # phases of every step: no line of their own in runs of many steps
 BETWEEN = ("barrier", "measure", "collect")
@@ -251,8 +251,8 @@ def status_text(
 ) -> str:
     """Return the current figures over all hosts in one line.
 
-    `conditioning`: progress of preconditioning. `roles`: names of parallel steps,
-    `requests`: those of an object store, by step.
+    `conditioning`: progress of preconditioning. `roles`: roles of concurrent steps, by step.
+    `requests`: names of an object store's requests, by step and direction.
     """
     progress = state.progress(now_t)
     far = [
@@ -329,7 +329,7 @@ def _fold_new(tail: JournalTail, state: RunState) -> list[JournalEvent]:
 
 
 def follow(run_dir: Path, display: ProgressDisplay) -> RunState:
-    """Print a run until it ends or its engine is gone; return its final state."""
+    """Print a run's progress until it ends or its engine is gone; return its final state."""
     tail = JournalTail(run_dir / "journal.jsonl")
     state, checks = RunState(), Checks(run_dir)
     started = silent_since = time.monotonic()
@@ -450,7 +450,7 @@ def interrupts_stop(run_dir: Path) -> Iterator[list[int]]:
 
 
 def await_record(run_dir: Path) -> None:
-    """Wait until the engine has ended, which writes the record before; at most 30 s.
+    """Wait until the engine has written the record and ended; at most 30 s.
 
     After a crash of the engine, `runs recover` writes it.
     """

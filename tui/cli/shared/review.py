@@ -36,7 +36,10 @@ def review_text(plan: Plan, ahead: LayoutAhead = NOTHING_KNOWN) -> str:
 
 
 def layout_ahead(plan: Plan) -> LayoutAhead:
-    """Return what earlier runs tell about the layout; they are read only if files are needed."""
+    """Return the layout rate of earlier runs, and the free space here if it is too small.
+
+    Earlier runs are read only if the plan lays out files.
+    """
     from tui.cli.shared.common import paths
     from tui.library.layout_rates import last_layout_rate
     from tui.library.runs import RunStore
@@ -47,7 +50,7 @@ def layout_ahead(plan: Plan) -> LayoutAhead:
 
 
 def too_little_here(plan: Plan) -> LayoutAhead:
-    """Return the free space of this machine if the plan's test files on it need more."""
+    """Return the free space of this machine if the plan's layout on it needs more."""
     if plan.target is None or [host.name for host in plan.hosts] != [LOCAL]:
         return NOTHING_KNOWN
     place = Path(plan.target)
