@@ -153,7 +153,7 @@ class LiveScreen(WatchingScreen):
         self.look.next_job()
 
     def action_fold(self) -> None:
-        """Switch when unremarkable hosts are collapsed: if not all hosts fit, never, always."""
+        """Change when unremarkable hosts are collapsed: if not all hosts fit, never, always."""
         self.table.next_view()
         self.paint()
 
@@ -168,9 +168,7 @@ class LiveScreen(WatchingScreen):
         return self.table
 
     def action_zoom(self) -> None:
-        """Maximize the heat map, then the strip of hosts if there is one, then each graph, then
-        restore the layout.
-        """
+        """Maximize the heat map, then the strip of hosts if any, then each graph, then none."""
         order = [
             None,
             *(name for name in self.ZOOMS if name != "strip" or self.rooms.compares_hosts),
@@ -504,10 +502,10 @@ class RunPanels:
         yield from strip.showing(state.hosts_shown, axis, end_s, state.current, self.look.shown_job)
 
     def show_operations(self, messages: int) -> int:
-        """Show the phases of an MPI benchmark, which has no samples, in place of graphs; for a run
-        that measured nothing, its plan.
+        """Show the phases of an MPI benchmark, which has no samples, in place of graphs.
 
-        `messages`: height of the message log. Returns the height used.
+        For a run that measured nothing, prepare the lines of its plan. `messages`: height of the
+        message log. Returns the height used.
         """
         state = self.screen.feed.state
         nothing = live_text.says_all(state)

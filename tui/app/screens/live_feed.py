@@ -123,8 +123,8 @@ class LiveFeed(Feed):
     def position(self) -> float:
         """Seconds since the start of the run by this machine's clock.
 
-        After the run, without an engine and before the first event, it is the time of the last
-        event.
+        After the run, or if the engine is gone, it is the time of the last event; before the first
+        event, 0.
         """
         state = self.state
         if state.ended or self.gone or not state.utc:

@@ -46,9 +46,9 @@ def host_facts(
 
 
 def against_text(spread: HostSpread, host: str) -> str:
-    """Return the rate of the median host, to compare a host's with: ``(median host 24.2k)``.
+    """Return the median host's rate, for comparison with `host`: ``(median host 24.2k)``.
 
-    Empty if it is not compared.
+    Empty if `host` is not compared with others.
     """
     if spread.shares.get(host) is None or spread.middle is None:
         return ""
@@ -58,7 +58,7 @@ def against_text(spread: HostSpread, host: str) -> str:
 def telemetry_texts(
     state: RunState, host: str, second: int | None = None, *, over_time: bool = False
 ) -> Iterator[tuple[str, str]]:
-    """Yield label and text of a host's telemetry: CPU, busiest core, load, NIC, disk, groups.
+    """Yield label and text of a host's telemetry: CPU, busiest core, load, NIC, disk, processes.
 
     `second`: second of the run; None for now, which has no telemetry once the run has ended.
     `over_time`: CPU and links are shown over time elsewhere.

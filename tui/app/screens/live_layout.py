@@ -66,8 +66,8 @@ class Rooms:
 def curve_lines(room: int, least: int, others: int, hosts: int) -> int:
     """Return how many of `room` lines a search's curve gets.
 
-    `least`, plus a share of the lines that hosts and `others` leave. `others` include graphs, which
-    grow as well.
+    That is `least` and, of the lines that hosts and `others` leave, three fifths; all of them if
+    there are no `others`, such as graphs, which grow as well.
     """
     spare = max(0, room - others - least - min(hosts, room // 4) - HEADS)
     return min(room - others - LEAST_HOST_LINES, least + (spare * 3 // 5 if others else spare))
@@ -77,9 +77,9 @@ def curve_lines(room: int, least: int, others: int, hosts: int) -> int:
 class Shown:
     """What shares the lines: hosts, graphs, heat map.
 
-    `hosts`: rows for all of them; `least_hosts`: rows if unremarkable ones are collapsed, which
-    charts of less than `CHART` lines are a reason for, unless the user wants `every` host. `two`
-    directions in a graph.
+    `hosts`: rows for all hosts; `least_hosts`: rows if unremarkable hosts are collapsed. They are
+    also collapsed for a chart that would have fewer than `CHART` lines, unless the user wants
+    `every` host. `two`: a graph shows two directions.
     """
 
     hosts: int
@@ -132,10 +132,9 @@ def rooms_of(
 
 
 def _missing(shown: Shown, graphs: int, heat: int) -> int:
-    """Return the lines that must be spare, beside all hosts, for a chart of `CHART` lines: the heat
-    map, or the graphs without one.
+    """Return the lines that the heat map (without one, the graphs) needs to reach `CHART` lines.
 
-    0 if collapsing hosts saves none. `graphs`, `heat`: the least lines of the charts shown.
+    0 if collapsing hosts saves no lines. `graphs`, `heat`: the least lines of the charts shown.
     """
     least = heat or graphs
     return max(0, CHART - least) if shown.saved and least else 0
@@ -174,7 +173,7 @@ def with_tiles_if(tiles: bool, room: int, shared: Callable[..., Rooms], least_ho
 
 
 class PanelRooms:
-    """The heights of all panels, which are hidden, and which one is maximized."""
+    """Sets the height of each panel; knows which panels are hidden and which one is maximized."""
 
     def __init__(
         self, screen: WatchingScreen, look: Look, heat: HeatMap, points: PointsPanels
@@ -330,7 +329,8 @@ class PanelRooms:
     def left_out(self, away: set[str], *, tiles: bool) -> set[str]:
         """Return the panels to leave out of the row of graphs.
 
-        These are the strip of hosts, or what is waited for; none if all fit.
+        These are the strip of hosts, if it does not fit or hosts are not compared yet, and in a
+        layout with tiles also the first graph.
         """
         if not self.compares_hosts or self.look.is_prepared or self.screen.size.width < LEAST_STRIP:
             # during layout, tiles, health line and hosts say what the first graph says
@@ -342,7 +342,7 @@ class PanelRooms:
 
     @property
     def says_layout(self) -> bool:
-        """Whether a line says how far a layout under way is, without a panel."""
+        """Whether a layout is under way, whose progress a line shows instead of a panel."""
         return self.screen.feed.state.phase == "layout"
 
     @property

@@ -264,7 +264,10 @@ class HeatMap:
         )
 
     def next_title(self, choices: list[Together], shown: Together, subject: Subject) -> str:
-        """Return what the key for the direction shows next; empty for a single one."""
+        """Return the part of the title about the direction key: what it shows next.
+
+        Empty if there is a single choice.
+        """
         if len(choices) < 2:
             return ""
         following = choices[(choices.index(shown) + 1) % len(choices)]

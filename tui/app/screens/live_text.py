@@ -163,8 +163,9 @@ def _head(feed: Feed, plan: Plan | None, mode: str, search: SearchView | None) -
 
 
 def load_start_t(state: RunState, plan: Plan | None) -> float:
-    """Return when the only load began, from which charts and findings count; 0 before it, and in a
-    run of several steps or operations.
+    """Return the time in the run at which its only load began.
+
+    0 before the load, and in a run of several steps or of a metadata benchmark.
     """
     several = plan is not None and len(plan.steps) > 1
     if several or state.current.phase != "measure" or metadata_step(state, plan) is not None:
@@ -175,7 +176,8 @@ def load_start_t(state: RunState, plan: Plan | None) -> float:
 def clock_zero_t(state: RunState, plan: Plan | None) -> float:
     """Return the time in the run at which the header's clock starts.
 
-    It is the start of the run, or the start of its only load.
+    It is the start of the current phase; 0, the start of the run, if the run has ended, has several
+    steps, or is a metadata benchmark.
     """
     several = plan is not None and len(plan.steps) > 1
     return (
@@ -249,8 +251,10 @@ def trail_of(feed: Feed) -> list[tuple[str, str]]:
 
 
 def step_of(state: RunState, plan: Plan | None) -> Step | None:
-    """Return the current step; between steps and at the end the one whose figures are shown, before
-    any has started the first one. None without a plan.
+    """Return the current step; None without a plan.
+
+    Between steps and at the end it is the step whose figures are shown, before any step has started
+    the first one.
     """
     if plan is None or not plan.steps:
         return None
@@ -431,9 +435,7 @@ def problem_lines(state: RunState, room: int, width: int) -> list[str]:
 
 
 def window_s(feed: Feed) -> float:
-    """Return the seconds that all current figures cover: a replay that is paused shows the second
-    that it stands at.
-    """
+    """Return the seconds that all current figures cover: 1 in a paused replay, until its end."""
     stands = isinstance(feed, ReplayFeed) and not feed.playing and not feed.finished
     return 1.0 if stands else LATELY_S
 
@@ -463,8 +465,9 @@ def telemetry_of(
 
 
 def layout_bytes(state: RunState) -> float:
-    """Return the bytes that each host writes in the layout under way, an even share of the total;
-    0 without a layout.
+    """Return the bytes that each host writes in the current layout: an even share of the total.
+
+    0 outside of a layout.
     """
     if state.phase != "layout" or not state.phase_total_bytes or not state.hosts:
         return 0.0
@@ -476,8 +479,8 @@ def messages(
 ) -> Sequence[LogLine]:
     """Return the messages for all hosts, or for the single host shown.
 
-    Unless the `whole` log is shown, without those about lost hosts, whose rows say the same. In a
-    run of several steps, problems have the name of their step in front.
+    Unless the log is shown as a `whole` or the run has ended, messages about broken hosts are left
+    out: their rows say the same. In a run of several steps, a message begins with its step's name.
     """
     # shown above, in full
     told = [problem.message for problem in state.problems] if says_all(state) else []

@@ -1,6 +1,4 @@
-"""The base of Live: follow or replay a run, control it, run its checks while no key is
-pending.
-"""
+"""The base of Live: follow or replay a run, control it, run its checks between keys."""
 
 from __future__ import annotations
 
@@ -38,7 +36,8 @@ if TYPE_CHECKING:
 NOT_YET = "no checks have run yet: they start 10 s into the load"
 SWITCH_AFTER_S = 3.0
 CATCH_UP_PAINT_S = 0.3
-HOSTS_READ, HOSTS_COMPARED = 512, 256  # per refresh: 1024 hosts in every second and every fourth
+# per refresh: of 1024 hosts, events are read at every second refresh, rows compared at every fourth
+HOSTS_READ, HOSTS_COMPARED = 512, 256
 EARLY = 0.5  # of a refresh: timers are not exact
 READ_SHARE = 3.0  # reading time per paint, as a multiple of the paint's duration
 MANY_HOSTS, MANY_OBJECTS = 100, 5_000  # objects created per second by 1000 hosts, in two passes
@@ -232,7 +231,7 @@ class WatchingScreen(FilteredScreen):
 
     @on(events.ScreenSuspend)
     def hold_timer(self) -> None:
-        """Stop reading and painting while another screen is shown; go on behind a dialog."""
+        """Stop reading and painting while another screen is shown; continue behind a dialog."""
         if self._timer is not None and not isinstance(self.app.screen, ModalScreen):
             self._timer.pause()
 
@@ -363,8 +362,10 @@ class Rest:
             gc.freeze()
 
     def leave(self, state: RunState, *, anew: bool) -> None:
-        """Exclude everything that exists, once per measurement: when the journal was read again, or
-        the load has figures of three seconds.
+        """Exclude everything that exists, once per measurement.
+
+        `anew`: the journal has just been read; otherwise wait until the load has figures of three
+        seconds.
         """
         current, span = state.current, state.current.whole.span
         if self.measurement is current:
@@ -473,7 +474,7 @@ class Judging:
             await asyncio.to_thread(importlib.import_module, "tui.judge.live")
 
     async def _read_verdict(self, state: RunState) -> None:
-        """Read what the record of a run says that has ended."""
+        """Read the verdict in the record, once the run has ended."""
         if not state.ended:
             self.kept = None
         elif self.kept is None:
@@ -482,8 +483,9 @@ class Judging:
             self.kept = await asyncio.to_thread(kept_verdict, self.run_dir)
 
     async def look(self, state: RunState, shell: AppShell, *, at_once: bool = False) -> None:
-        """Run the checks that are due; all of them if `at_once`, and report what they find, as for
-        a screen that is opened now.
+        """Run the checks that are due, without delaying keys.
+
+        `at_once`: they are due now, and report findings over enough time without a second look.
         """
         if (
             self.plan is not None

@@ -261,7 +261,7 @@ class ResultScreen(StepScreen):
         self.show_keys()
 
     def show_keys(self) -> None:
-        """Show the keys that do something now; the one to scroll only if not all lines fit."""
+        """Show the keys that do something now, and the one that scrolls if not all lines fit."""
         scrolls = self.scroll.show_vertical_scrollbar
         unused = self.useless if scrolls else {*self.useless, "result.down"}
         self.query_one(KeyBar).leave_out(*unused)
@@ -338,7 +338,7 @@ class ResultScreen(StepScreen):
     def action_move_cursor(self, rows: int, columns: int) -> None:
         """Move the cursor of the matrix.
 
-        Without a matrix, or at its edge, show the next tab or scroll.
+        Without a matrix, show the next tab or scroll; at its first or last row, scroll.
         """
         moved = self.page.with_cursor(rows, columns) if self.page is not None else None
         if moved is not None:

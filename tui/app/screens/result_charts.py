@@ -37,7 +37,7 @@ def chart_lines(page: Page, width: int, height: int) -> list[Line]:
 
 
 def row_charts(page: Page, width: int, height: int) -> list[Line]:
-    """Return the charts of the row under the cursor of a suite; empty for other matrices."""
+    """Return the charts of the row under the cursor in a suite; empty for other matrices."""
     matrix = page.shown_matrix
     if matrix is None or matrix.table.axes or matrix.cell.step is None or height < LEAST_HEIGHT:
         return []

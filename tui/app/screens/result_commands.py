@@ -37,10 +37,10 @@ COMMANDS_FROM, COMMANDS_SHARE = 100, 0.45  # the same beside commands; their sha
 
 
 def commands_lines(page: Page, width: int, _: int) -> list[Line]:
-    """Return the command that repeats the run, the commands and the first job file of the current
-    step, and the phases.
+    """Return the command that repeats the run, the commands, the job file, and the phases.
 
-    The job file is on the right if there is room.
+    Commands and the first job file are those of the current step. The job file is on the right if
+    there is room.
     """
     left = round(width * COMMANDS_SHARE) if width >= COMMANDS_FROM else width
     job = job_file_lines(page, width - left - GUTTER if left < width else width)

@@ -73,7 +73,7 @@ from tui.view.step_notes import (
     problem_lines,
 )
 
-# and the order in which columns are dropped
+# by percentile, the order in which columns are dropped; 0: never
 DROPPED = {50: 1, 95: 5, 99: 0, 99.5: 6, 99.9: 4}
 LEAST_HOSTS = 3
 
@@ -106,8 +106,9 @@ def spread_of_hosts(page: Page) -> HostSpread:
 
 
 def lagging_text(page: Page) -> str:
-    """Return the only straggler with its rate, or their number, to follow "straggler": `` h2 at
-    25 % of median``; empty without any, or with several steps.
+    """Return the text to follow "straggler": `` h2 at 25 % of median``, or `` on 3 hosts``.
+
+    Empty without stragglers, or with several steps.
     """
     spread = spread_of_hosts(page)
     late = spread.stragglers if len(page.record.steps) == 1 else []
@@ -181,8 +182,9 @@ def hosts_lines(page: Page, width: int, _: int) -> list[Line]:
 
 
 def rows_of(page: Page, spread: HostSpread) -> list[HostResultRow]:
-    """Return the rows of the Hosts tab: from three hosts on, stragglers first, then by distance
-    from the median.
+    """Return the rows of the Hosts tab.
+
+    With three hosts or more, stragglers come first, then the hosts farthest from the median.
     """
     step = page.shown_step
     kind = page.record.latency_kind_of(step) if step is not None else "clat"

@@ -126,8 +126,10 @@ def best_of(record: RunRecord, cells: Sequence[Cell]) -> str:
 
 
 def moved(matrix: Matrix, rows: int, columns: int) -> str:
-    """Return the key of the cell this many rows down and columns to the right; empty places are
-    skipped.
+    """Return the key of the cell `rows` further down, or of the next one in the row.
+
+    `columns`: positive for the next cell to the right, negative to the left; 0 to move by rows.
+    Empty places are skipped. At the edge the cursor stays.
     """
     lines = [row.cells for table in matrix.tables for row in table.rows]
     y, x = next(
@@ -319,9 +321,7 @@ class Page:
 
     @property
     def shown_headline(self) -> HeadlineRecord | None:
-        """The run's headline, or for a step of a matrix the headline of its cell; None if there is
-        none.
-        """
+        """The run's headline or, for a step of a matrix, its cell's; None if there is none."""
         matrix, step = self.record.matrix, self.shown_step
         if matrix is None or self.matrix is None or not self.inside or step is None:
             return self.record.headline
@@ -411,7 +411,7 @@ def slow_tails(record: RunRecord) -> set[tuple[str, str]]:
 
 
 def columns(width: int, *, rates: bool = True) -> str:
-    """Return the titles of the columns of figures as one text; not `rates`: of latencies alone."""
+    """Return the column titles of figures as one text; without `rates`, of latencies alone."""
     names = [f"p{label(each)}" for each in percentiles_shown(width)]
     titles = "".join(f"{title:>{LATENCY_CELLS}}" for title in ("mean", *names, "max"))
     return f"{'IOPS':>6}{'BW':>12}{titles}" if rates else titles

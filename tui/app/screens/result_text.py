@@ -87,9 +87,9 @@ STATES = {
 def summary_lines(page: Page, width: int, chart_height: int) -> list[Line]:
     """Return the summary: figures, verdict, bottleneck, latencies, hosts, chart, findings.
 
-    Objections and published results come last, before the charts of metadata operations; a narrow
-    screen counts them below the bottleneck. A run that measured nothing has the reason and its
-    findings instead.
+    Objections and published results follow the findings, before any charts of metadata operations
+    or of a suite's row; a narrow screen counts them below the bottleneck. A run that measured
+    nothing has the reason and its findings instead.
     """
     found = finding_lines(page, width)
     if measured_nothing(page.record):
@@ -173,8 +173,9 @@ def title_line(page: Page, width: int) -> Line:
 
 
 def badge_of(record: RunRecord, *, brief: bool = False) -> Run:
-    """Return the state of a run, or that the load of a complete run ended early; unless `brief`,
-    after how long.
+    """Return the state of a run as a badge; of a complete run, also that its load ended early.
+
+    Unless `brief`, the latter has the time that the load ran.
     """
     early = early_text(record) if record.state == "complete" else ""
     if early:
@@ -227,8 +228,9 @@ def length_told(page: Page) -> bool:
 
 
 def measured_text(page: Page) -> str:
-    """Return how long the only step measured. Empty with several steps, or if it ended early (a
-    note says so).
+    """Return how long the only step measured.
+
+    Empty with several steps, or if the step ended early, which a note says.
     """
     from tui.record.headline import is_short, length_text
     from tui.record.step import measured_s
@@ -240,8 +242,9 @@ def measured_text(page: Page) -> str:
 
 
 def below_lines(page: Page, width: int) -> list[Line]:
-    """Return what is below the chart, in one line with the keys that show it; empty on a wide
-    screen, which has room for it.
+    """Return the number of objections, findings and published results, with the keys for them.
+
+    Empty on a wide screen, which has room for these themselves.
     """
     if width >= NARROW:
         return []

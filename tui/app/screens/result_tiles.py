@@ -334,10 +334,10 @@ def is_spoilt(page: Page) -> bool:
 
 
 def bottleneck_lines(page: Page, width: int) -> list[Line]:
-    """Return the current step's bottleneck (for a search, the answer's), and the result of the
-    counter-experiment, if any.
+    """Return the bottleneck, and the result of its counter-experiment, if any.
 
-    A bottleneck outside of the storage is marked: the figures are not the storage's limit.
+    The bottleneck is that of the current step or, for a search, of the answer. One outside of the
+    storage is marked: the figures are not the storage's limit.
     """
     bottleneck = bottleneck_text(page)
     said: list[Run] = [("limited by ", LABEL), (bottleneck, TEXT)]

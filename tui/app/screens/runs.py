@@ -137,7 +137,7 @@ class RunsScreen(FilteredScreen):
 
     @property
     def around(self) -> RowContext:
-        """What the cells of the list say in view of the other runs."""
+        """What the cells of a row need to know about the other runs."""
         return RowContext(self.history, self.apart)
 
     @property
@@ -147,7 +147,7 @@ class RunsScreen(FilteredScreen):
 
     @property
     def back(self) -> str:
-        """Name of the screen that Runs was called from."""
+        """Name of the screen that Escape leads to: the one that opened Runs, if known."""
         return self.shell.runs_from or super().back
 
     @property
@@ -430,7 +430,10 @@ def columns(
 
 
 def state_of(run: RunSummary, symbols: Symbols, cells: int) -> Run:
-    """Return the state of a run, in `cells` columns; for an invalid one its first reason."""
+    """Return the state of a run, or that it is invalid and, if `cells` allow it, the first reason.
+
+    `cells`: width of the list.
+    """
     if run.verdict == "invalid":
         first = next((each.id for each in run.findings if each.severity == "error"), "")
         shown = first and CHECKS_FROM <= cells < STATE_FROM
@@ -486,7 +489,7 @@ def bandwidth_of(run: RunSummary) -> str:
 
 
 def over_time(run: RunSummary, symbols: Symbols) -> str:
-    """Return the throughput over time as one line.
+    """Return the IOPS over time as a sparkline.
 
     The mean is at half height: a steady run is a level line.
     """
@@ -511,7 +514,7 @@ def verdict_of(run: RunSummary) -> Run:
 def note_text(run: RunSummary) -> str:
     """Return problem, owner, title and last note of a run, separated by commas.
 
-    For a failed run, why it failed.
+    A failed run without a problem has the reason of its failure in that place.
     """
     why = run.why if run.state == "failed" else ""
     return ", ".join(

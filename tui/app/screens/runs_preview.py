@@ -80,9 +80,9 @@ class Measured(Struct, frozen=True):
 
 
 def rate_lines(run: RunSummary, width: int, height: int) -> list[Line]:
-    """Return the throughput over time as a line in at most `height` lines, from its minimum.
+    """Return a graph of the IOPS over time in at most `height` lines.
 
-    Empty without samples, or if all are equal.
+    Its axis starts at the minimum. Empty without samples or room, or if all samples are equal.
     """
     values = [value for value in run.iops_over_time if value is not None]
     gap = [Line()] if height > LEAST_ROWS + 1 else []
@@ -375,7 +375,7 @@ def share_text(run: RunSummary, before: RunSummary | None) -> str:
 
 
 def brief_time(run: RunSummary, year: str) -> str:
-    """Return when a run started: in this year without the year, otherwise only the date."""
+    """Return when a run started: without the year if it is `year`, otherwise only the date."""
     found = stamp(run)
     return found[5:] if found[:4] == year[:4] else found[:10]
 
@@ -420,7 +420,7 @@ def _facts(run: RunSummary, planned: Planned, width: int, whole: bool) -> Iterat
 
 
 def _brief_facts(run: RunSummary, planned: Planned, width: int) -> Iterator[Line]:
-    """Yield the facts, two short ones in a line; the id is in the whole of it, and on Result."""
+    """Yield the facts, two short ones in a line, without the id, which the full preview has."""
     facts = _named_facts(run, planned, width, False)
     facts.pop("id")
     yield from paired(((name, (text, TEXT)) for name, text in facts.items()), width, GUTTER)
