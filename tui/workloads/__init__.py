@@ -40,7 +40,7 @@ def caveat_text(told: Clause | str) -> str:
 
 
 def problems(tool: str, reader: Reader, exit_code: int | None) -> list[tuple[str, Told]]:
-    """Return (code, message) of reasons to doubt a result of a load generator."""
+    """Return reasons to doubt a load generator's result, as (code, message)."""
     return [(code, of_tool(tool, told)) for code, told in reader.problems(exit_code)]
 
 
@@ -99,9 +99,9 @@ def of(step: Step) -> Workload:
 
 
 def last_outputs(file: KeptFile) -> list[ImportedOutput]:
-    """Return the last measurement in a file: one output per host.
+    """Return the outputs of the last measurement in a file, one per host.
 
-    It is read by the first load generator that recognizes the text; empty if none does. Raises
+    The first load generator that recognizes the text reads it; empty if none does. Raises
     UsageError.
     """
     from msgspec.structs import replace

@@ -120,7 +120,7 @@ class Planning(Protocol):
         """Return one task per host that writes all files or objects of these steps sequentially,
         `times` times.
 
-        Raises UsageError if the steps have none, or if they are unknown.
+        Raises UsageError if the steps have no files or objects, or if these are unknown.
         """
         raise UsageError(f"{steps[0].tool} has no files to fill")
 
@@ -139,11 +139,11 @@ class Planning(Protocol):
         seeds: Mapping[str, int],
         offer: Offer,
     ) -> Paced:
-        """Return the step that offers a load, summed over all hosts and directions.
+        """Return the step that offers a load.
 
-        `offer` gives the rate (`rate_iops`; None: full load), the length (`seconds`), and the share
-        of each job if there are several (`shares`). Raises UsageError for a load that cannot be
-        paced.
+        `offer` gives the rate over all hosts and directions (`rate_iops`; None: full load), the
+        length (`seconds`), and the share of each job if there are several (`shares`). Raises
+        UsageError for a load that cannot be paced.
         """
         raise UsageError(f"{profile.profile}: {profile.tool} cannot limit its rate")
 
@@ -192,8 +192,9 @@ class OnHost(Protocol):
         return ()
 
     def direct_sizes(self, task: HostTask) -> dict[str, tuple[int, ...]]:
-        """Return the sizes of a task's direct I/O in bytes, by file, device or directory; of sizes
-        that are multiples of one, that one.
+        """Return the sizes of a task's direct I/O in bytes, by file, device or directory.
+
+        A size may be left out if it is a multiple of another.
         """
         return {}
 
@@ -238,7 +239,7 @@ class Reading(Protocol):
 class OperationFinding(Struct, frozen=True):
     """A finding about an imperfect result; `phases` are the phases it affects.
 
-    `code`: which of the load generator's texts; `operands`: what the text is made of.
+    `code` names the text in `Workload.texts`; `operands` are the values in it.
     """
 
     code: str
@@ -278,7 +279,7 @@ class Showing(Protocol):
         return {}
 
     def contradiction_texts(self) -> Mapping[str, str]:
-        """Return the text of each contradiction in its output that it finds, by code."""
+        """Return the texts of the contradictions that its readers find in output, by code."""
         return {}
 
     def outline(
@@ -296,7 +297,10 @@ class Showing(Protocol):
 
 
 class Imported(Struct, frozen=True):
-    """Profiles from a job file as (tag, YAML), the one to run first, and messages about changes."""
+    """Profiles from a job file as (tag, YAML), with the one to run first.
+
+    `messages`: what the import changed.
+    """
 
     profiles: list[tuple[str, str]]
     messages: list[Problem]
@@ -435,7 +439,7 @@ class Format(Protocol):
 class Importing(Format, Protocol):
     """Interface for importing job files and saved output."""
 
-    job_files: tuple[str, ...] = ()  # how the names of job files end that can be imported
+    job_files: tuple[str, ...] = ()  # suffixes of job files that can be imported
 
     def is_job(self, text: str) -> bool:
         """Return whether a text is a job file of this load generator. Called only if several load
@@ -468,18 +472,18 @@ class FromTerms(Protocol):
         raise UsageError("this load generator requires a profile: see benchtui profiles list")
 
     def part_of(self, words: str) -> str:
-        """Return the normal form of words that mean something together with others of the job, such
-        as ``random`` and ``read``; empty if these do not.
+        """Return the normal form of words that have a meaning together with others, such as
+        ``random`` with ``read``; empty for other words.
         """
         return ""
 
     def terms_of_parts(self, parts: Sequence[str]) -> Mapping[str, str]:
-        """Return the keys that normal forms mean together; empty if they contradict each other."""
+        """Return the terms that normal forms mean together; empty if they contradict each other."""
         return {}
 
     def words_of_parts(self, terms: Mapping[str, str]) -> Mapping[str, Sequence[str]]:
-        """Return words that `part_of` reads, and the keys of a job that each says; empty if there
-        are none.
+        """Return words for these terms that `part_of` accepts, each with the keys that it covers;
+        empty if there are none.
         """
         return {}
 
@@ -505,7 +509,7 @@ def param_text(param: Param) -> str:
     from tui.model.yaml_text import number_or_scalar, scalar
 
     text = str(param.default)
-    # within braces a comma would end it
+    # within braces, a comma would end the value
     default = json.dumps(text, ensure_ascii=False) if "," in text else number_or_scalar(text)
     return f"{{default: {default}, kind: {param.kind}, help: {scalar(param.help)}}}"
 

@@ -14,9 +14,9 @@ from tui.model.operands import Told, clause, several
 from tui.text.form import Text
 from tui.workloads.reading import LogLine
 
-MOST_KINDS = 500  # different lines that are told apart; the raw output keeps all
+MOST_KINDS = 500  # distinct lines that are counted; the raw output keeps all
 MOST_QUOTED = 4096  # characters of a line
-LINE, ERR_LINE, MPI_LINE = "line", "err-line", "mpi-line"  # codes of lines, by the rules for them
+LINE, ERR_LINE, MPI_LINE = "line", "err-line", "mpi-line"  # codes of lines, by set of rules
 MOST_PARTS = 3  # texts of one cause that are joined
 REPEAT_AT = frozenset({10, 100, 1_000, 10_000, 100_000})
 _VARYING = re.compile(r"\d+")
@@ -89,13 +89,13 @@ def _explained(rules: Sequence[Rule], quote: str) -> str:
 
 
 class Explainer:
-    """Explains lines by the first matching rule, once each, and again when seen 10, 100, ... times.
+    """Explains lines by the first matching rule: once each, and again when seen 10, 100, ... times.
 
     Lines that differ only in numbers (process ids, offsets) count as the same. `codes` has the
-    first text of each cause, or the first few for codes in `in_parts`; `counts` is the number of
-    times each cause was seen; `errors` are those of severity error. `unknown` explains lines that
-    match no rule. What a rule explains is returned as a code, `kind`, with the line as printed:
-    `texts_of` explains it again where it is shown.
+    first explanation of each cause, or the first few for codes in `in_parts`; `counts` is the
+    number of times each cause was seen; `errors` are the explanations of severity error. `unknown`
+    explains lines that match no rule. A line that matches a rule is returned as a code, `kind`,
+    with the line as printed: `texts_of` explains it again where it is shown.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Explainer:
 
     @property
     def codes(self) -> dict[str, Told]:
-        """What was said of each cause, by code."""
+        """The explanations of each cause, by code."""
         return {code: several(*parts.values()) for code, parts in self._parts.items()}
 
     def explain(self, line: str) -> LogLine | None:
@@ -313,8 +313,8 @@ def rules_of_program(
 ) -> tuple[Sequence[Rule], Sequence[Rule]]:
     """Return the rules of an MPI program's stdout and stderr.
 
-    `own` are its messages on either, `warned` those on stdout only; `on_stdout` and `on_stderr` are
-    for lines that no message of MPI matches.
+    `own` are for its messages on either, `warned` for those on stdout only; `on_stdout` and
+    `on_stderr` are for lines that no rule for MPI matches.
     """
     out = (HARMLESS, *FILE_SYSTEM, *own, *warned, *MPI, *on_stdout)
     return out, (HARMLESS, *SSH, *FILE_SYSTEM, *own, *MPI, *on_stderr, MUTTERED)
@@ -334,12 +334,12 @@ def mpi_explainer() -> Explainer:
 
 
 def unknown(line: str) -> tuple[Severity, str]:
-    """Return an unknown line unchanged, as a log line."""
+    """Return an unknown line as a log line of severity info, without surrounding blanks."""
     return "info", line.strip()
 
 
 def unreachable(codes: Mapping[str, Told]) -> Told:
-    """Return the first cause that makes MPI wait forever; empty if there is none."""
+    """Return the message about a cause that makes MPI wait forever; empty if there is none."""
     return next((codes[code] for code in UNREACHABLE if code in codes), "")
 
 

@@ -139,7 +139,7 @@ class MpiProgram(Protocol):
     ) -> Sequence[tuple[str, Told]]:
         """Add facts to the result that the program does not print.
 
-        Returns (code, message) of anything unexpected.
+        Returns anything unexpected as (code, message).
         """
 
     def reported(self, result: MetadataResult, reports: Mapping[str, str]) -> None:
@@ -148,8 +148,7 @@ class MpiProgram(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StepProgram:
-    """Base of programs, called `title` in messages: the step, its launch, and whether this is the
-    trial.
+    """Base of MPI programs; `title` is the program's name in messages.
 
     Implements `MpiProgram`.
     """
@@ -351,7 +350,7 @@ class RanksReader:
         return ""
 
     def succeeded(self, exit_code: int | None) -> bool:
-        """Return whether the tool finished successfully: no `problems`, so also a complete
+        """Return whether the tool finished successfully: without `problems`, such as missing
         output.
         """
         return not self.problems(exit_code)
@@ -362,10 +361,9 @@ class RanksReader:
         return unreachable({**self.out_explainer.codes, **self.err_explainer.codes})
 
     def problems(self, exit_code: int | None) -> list[tuple[str, Told]]:
-        """Return (code, message) of reasons to doubt or reject the result; empty if there are none.
+        """Return reasons to doubt or reject the result, as (code, message); empty without any.
 
-        Messages of MPI and its libraries are used to explain a failure only, except those of
-        `void_on_stderr`.
+        Messages of MPI and its libraries only explain a failure, except those of `void_on_stderr`.
         """
         started = self.output.started
         missing = self._missing() if started else [clause("not-started", program=self.tool)]
@@ -501,8 +499,8 @@ class ProxyReader:
         return unreachable(self._explainer.codes)
 
     def problems(self, exit_code: int | None) -> list[tuple[str, Told]]:
-        """Return (code, message) of what MPI printed, or else of a bad exit code, although the
-        program as a whole may have succeeded.
+        """Return what MPI printed, or else a bad exit code, as (code, message); the program as a
+        whole may have succeeded.
         """
         problems = list(self._explainer.codes.items())[:KEPT_PROBLEMS]
         if problems or exit_code in (0, None):
@@ -511,7 +509,5 @@ class ProxyReader:
 
 
 def host_result(host: str, step: int, version: str, *, final: bool) -> HostResult:
-    """Return a result without figures for a host of a measurement whose figures are over all
-    hosts.
-    """
+    """Return a host's result without figures: those of an MPI program are over all hosts."""
     return HostResult(t=0.0, host=host, step=step, dirs={}, tool_version=version, final=final)

@@ -67,7 +67,7 @@ class MpiTerms(FromTerms):
     """Builds jobs from options of an MPI program given as terms.
 
     Each term is a parameter, and a key of the section; `ranks` are those of each host. The term
-    `options` is a list of the program's own: `known_option` raises ValueError for an invalid one.
+    `options` lists the program's own options: `known_option` raises ValueError for an invalid one.
     `in_slug` and `in_title` are the terms that name a job; `headline` is the profile's.
     """
 

@@ -37,7 +37,7 @@ class KeptRanks(Stamped, Protocol):
 
     @property
     def problems(self) -> Sequence[tuple[str, Told]]:
-        """(code, message) of reasons to reject the figures."""
+        """Reasons to reject the figures, as (code, message)."""
 
 
 Kept = TypeVar("Kept", bound=KeptRanks)
@@ -70,7 +70,7 @@ def kept_result(place: int, kept: KeptRanks, found: Iterable[Contradiction]) -> 
 
 
 def clock_contradictions(stamped: Stamped, took_s: float) -> Iterator[Contradiction]:
-    """Yield phases that take longer than the time between the start and end stamps."""
+    """Yield a contradiction if phases took longer than the time between start and end stamp."""
     if stamped.start_s is None or stamped.end_s is None:
         return
     went_s = stamped.end_s - stamped.start_s

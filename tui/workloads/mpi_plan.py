@@ -104,7 +104,7 @@ class MpiPlan:
 
 
 def texts_of(spec: MpiBody, names: Iterable[str], values: Mapping[str, str]) -> dict[str, str]:
-    """Return the shared keys of a section and these keys, with parameters filled in."""
+    """Return the shared keys of a section and these keys by name, with parameters filled in."""
     return {
         name: expand(getattr(spec, name), values).strip()
         for name in dict.fromkeys((*SHARED, *names))
@@ -161,7 +161,7 @@ def launch_problems(
 
 
 def flag_problems(texts: Mapping[str, str], names: Iterable[str]) -> Iterator[str]:
-    """Yield keys that are neither true nor false."""
+    """Yield a problem for each key that is neither true nor false."""
     for name in names:
         if texts[name].lower() not in (*WORDS_TRUE, *WORDS_FALSE):
             yield f"{name}: '{texts[name]}' is neither true nor false"

@@ -97,7 +97,7 @@ class MpiWorkload(Workload):
         return super().advice(code)
 
     def texts(self) -> Mapping[str, Text]:
-        """Return the texts of problems and messages by code; others are added to these."""
+        """Return the texts of problems and messages by code; derived classes add their own."""
         from tui.workloads.messages import ERR_LINE, MPI_LINE, OF_MPI, texts_of
         from tui.workloads.mpi import TEXTS
 

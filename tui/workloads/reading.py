@@ -54,13 +54,13 @@ class Reader(Protocol):
         """Return the result of this host; None if the tool printed none."""
 
     def problems(self, exit_code: int | None) -> Sequence[tuple[str, Clause | str]]:
-        """Return (code, message) of reasons to doubt this host's result; empty if there are none.
+        """Return reasons to doubt this host's result, as (code, message); empty without any.
 
         A message is a code of `Workload.texts` with operands, or a text.
         """
 
 
-LEAST_BYTES = 96 << 20  # granted also where the process is large already: the app, a test session
+LEAST_BYTES = 96 << 20  # granted even to a process that is already large: the app, a test session
 # estimate for a parsed JSON value and its place in a list or dictionary
 VALUE_BYTES = 200
 # bytes per character of a Python string: its widest character decides for all

@@ -59,7 +59,7 @@ class TermParam(Struct, frozen=True):
 class TermJob(Struct, frozen=True):
     """The profile made from terms.
 
-    `slug` ends its name, `body` is the load generator's section, `more` are other keys such as
+    Its name ends in `slug`, `body` is the load generator's section, `more` are other keys such as
     headline, prepare or drop_caches. `fixed` are values of terms that are not parameters. `title`
     states parameters too; that of a saved profile states only `fixed`.
     """
@@ -78,7 +78,7 @@ def was_made(text: str) -> bool:
 
 
 TARGETS = frozenset({"directory", "filename"})
-"""Keys of where the load goes: no default suits all storage, so they are asked for first."""
+"""Keys that say where the load goes: no default suits all storage, so they are asked for first."""
 
 
 def asked_first(names: Iterable[str]) -> list[str]:
@@ -87,9 +87,9 @@ def asked_first(names: Iterable[str]) -> list[str]:
 
 
 def other_names(terms: Sequence[JobTerm], known: Collection[str]) -> Mapping[str, str]:
-    """Return the keys by what else people call them (``ramp=``, ``jobs=``, ``queue_depth=``).
+    """Return the keys by their other names (``ramp=``, ``jobs=``, ``queue_depth=``).
 
-    `known`: names of keys, which mean themselves. A name of several keys is left out.
+    `known`: names of keys, which mean themselves. A name that several keys have is left out.
     """
     found: dict[str, set[str]] = {}
     for term in terms:
@@ -101,8 +101,8 @@ def other_names(terms: Sequence[JobTerm], known: Collection[str]) -> Mapping[str
 
 
 def command_in(text: str | None) -> list[str]:
-    """Return the words of the command line in the text of a profile made from terms; empty for a
-    profile written by a person.
+    """Return the words of the command line in the text of a job's profile; empty for any other
+    profile, including one that a job was saved as.
     """
     first = (text or "").partition("\n")[0]
     return shlex.split(first.removeprefix(JOB_LINE)) if first.startswith(JOB_LINE) else []

@@ -258,7 +258,7 @@ UNFILLED = (
     "openfiles", "file_service_type",
 )  # fmt: skip
 MOST_UNITS = 6
-FILLED = 4  # so many times its depth a job submits at least
+FILLED = 4  # minimum number of I/Os, as a multiple of the depth
 RULE = re.compile(r"(iops|bw|lat)(_slope)?:([0-9.]+)(%?)")
 
 
@@ -298,7 +298,7 @@ def kept_depth(entry: Entry) -> Iterator[Found]:
 
 
 def workers(entry: Entry) -> Iterator[Found]:
-    """Yield a group whose members ran for less time than its number of workers needs.
+    """Yield a group whose members ran for less time in total than its number of workers implies.
 
     fio adds up how long each member ran. A member ends with its runtime, or after all of its data.
     """
@@ -336,7 +336,7 @@ def workers(entry: Entry) -> Iterator[Found]:
         yield "workers", job.job_runtime / longest, count
 
 
-# -- figures that fio prints twice: as an option, and as what it made of it
+# -- figures that fio prints twice: as an option, and as the value that it used
 
 
 def echoes(entry: Entry) -> Iterator[Found]:

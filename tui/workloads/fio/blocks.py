@@ -22,7 +22,7 @@ OPENING = frozenset(
 
 
 def block_problem(job: JobOptions) -> tuple[str, str] | None:
-    """Return the option with a size that direct I/O of a device cannot do, and why; None if there
+    """Return the option with a size that a device cannot do with direct I/O, and why; None if there
     is none.
     """
     if not _is_direct(job) or not any(map(is_device, _targets(job))):
@@ -34,7 +34,10 @@ def block_problem(job: JobOptions) -> tuple[str, str] | None:
 
 
 def direct_sizes(job_file: str) -> dict[str, tuple[int, ...]]:
-    """Return the sizes of direct I/O in a job file, by file, device or directory."""
+    """Return the sizes of direct I/O in a job file, by file, device or directory.
+
+    For a range, only the smallest size.
+    """
     found: dict[str, tuple[int, ...]] = {}
     for job in _jobs(job_file):
         name = next((option for option in SIZES if job.get(option)), "bs")
@@ -73,7 +76,7 @@ def _targets(job: JobOptions) -> list[str]:
 
 
 def _sizes(name: str, text: str) -> list[int]:
-    """Return the sizes that an option sets: of a range the smallest, which the others multiply."""
+    """Return the sizes that an option sets; for a range only the smallest, which divides the rest."""
     parts = [part.partition("/")[0] for part in re.split("[,:]", text)]
     sizes = [part.partition("-")[0] for part in parts if part] if name != "bssplit" else parts
     try:

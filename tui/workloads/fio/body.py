@@ -419,8 +419,8 @@ def _text(profile: Profile, job: str, option: str) -> str:
 
 
 def hints(profile: Profile, texts: Mapping[str, str]) -> Iterator[tuple[KeyPath, str]]:
-    """Yield a hint for each job with a queue depth, from defaults or sweep, that the I/O engine
-    does not keep.
+    """Yield a hint for each job whose queue depth, by default or in the sweep, has no effect with
+    its I/O engine.
     """
     for job in job_of(profile).jobs:
         for values in _points(profile):

@@ -20,7 +20,7 @@ from tui.workloads.fio.options import JobOptions, jobs_of_job_file
 from tui.workloads.fio.reader import HTTP_STATUS
 
 NO_ANSWER = "fio-no-answer"
-UNREACHABLE = (6, 7)  # curl: unknown name, no connection; it may trust other certificates than fio
+UNREACHABLE = (6, 7)  # curl: unknown name, no connection; curl and fio may trust different CAs
 SCHEMES = {"on": "https", "insecure": "https"}
 DEFAULT_REGION = "us-east-1"
 EMPTY = hashlib.sha256(b"").hexdigest()

@@ -478,10 +478,9 @@ UNSEEN = 0.3  # of a job's calls: interrupts, and a hypervisor that runs others
 def cpu_of(entry: Entry) -> Iterator[Found]:
     """Yield a CPU time too short for a job's I/Os, or above the time that its workers ran.
 
-    Buffered I/O copies every byte on a CPU. A worker inside a call is either on a CPU or was
-    switched out. fio counts each time as a context switch; the worker is off the CPU no longer than
-    its longest call. A worker is one thread; without RUSAGE_THREAD (macOS), threads have their
-    process's time.
+    Buffered I/O copies every byte on a CPU. A worker inside a call is either on a CPU or switched
+    out: fio counts these context switches, and none lasts longer than the longest call. A worker is
+    one thread; without RUSAGE_THREAD (macOS), threads have their process's time.
     """
     job, options = entry.job, entry.options
     parts = [part for name, part in job.dirs.items() if name != "trim"]

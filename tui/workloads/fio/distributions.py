@@ -158,10 +158,10 @@ def in_flight(
 ) -> Iterator[Found]:
     """Yield a number of I/Os in flight, by Little's law, above the largest depth with a share.
 
-    fio records the depth at every submission, so the largest one recorded is an upper bound. Only
-    with io_submit_mode=offload, the submitting threads have depths of their own, and while a batch
-    completes, one more I/O waits: `depth` is the iodepth if this may be so, 0 if not, None if the
-    iodepth is unknown, too.
+    fio records the depth at every submission, so the largest one recorded is an upper bound, with
+    two exceptions: the submitting threads of io_submit_mode=offload have depths of their own, and
+    while a batch completes, one more I/O waits. `depth` is the iodepth if one of these may apply,
+    None if the iodepth is then unknown, and 0 if neither applies.
     """
     at = _deepest(levels)
     seconds = runtime_ms / 1000
@@ -241,7 +241,7 @@ def span(text: str) -> Span:
 
 
 def value_of(text: str) -> float:
-    """Return the number that is printed. Raises ValueError."""
+    """Return the value of a printed number, with its unit applied. Raises ValueError."""
     value, per, _, _ = _parts(text)
     return value * per
 

@@ -83,7 +83,7 @@ HARMLESS_ENGINES = frozenset(("null", "cpuio", "exec", "page_fault"))
 # Engines that remove their files, whatever rw says.
 DELETING_ENGINES = frozenset(("filedelete",))
 
-# Engines that work on files without reading or writing them: one operation a file, reported as
+# Engines that work on files without reading or writing them: one operation per file, reported as
 # reads.
 FILE_OPERATIONS = frozenset(("filecreate", "filestat", "filedelete"))
 

@@ -1,4 +1,4 @@
-"""The options of an imported load that affect its figures, in one notation; those on a fio command
+"""Options that affect the figures of an imported load, in one notation; options of a fio command
 line.
 """
 

@@ -45,10 +45,10 @@ SUMMED = (3, 13)  # since then, minimum and maximum of a group are sums as its m
 FEW = 0.02  # of the mean: intervals of which only one log has a row
 ROUNDED = 1.0  # rows are whole numbers
 LATE = 0.2  # of an interval, by which a row of one log may differ from that of another
-LONGER = 1.5  # than the usual interval: one of two samples
-GAP = 2.5  # intervals: rows may be late by as much as a helper thread is
+LONGER = 1.5  # times the usual interval: such a row is the mean of two samples
+GAP = 2.5  # intervals: the helper thread that writes rows may be late
 LEAST_SHARE = 0.1  # of a job's I/Os, for a direction to be in every interval
-COPIED_ROWS = 4  # means of as many intervals, to the nanosecond
+COPIED_ROWS = 4  # two workers never have this many equal means, to the nanosecond
 PAUSING = (*PACING, "rate", "rate_iops", "verify", "zonemode", "read_iolog", "startdelay")
 
 

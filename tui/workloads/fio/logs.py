@@ -2,7 +2,7 @@
 interval.
 
 A row is ``msec, value, direction, block size[, offset, ...]``: bandwidth in KiB/s, latencies in ns;
-the block size of an interval is 0. A histogram row has, instead of the value, the counts of all
+the block size of an interval is 0. A histogram row has no value, and ends with the counts of all
 buckets since the previous row.
 """
 
@@ -31,7 +31,7 @@ from tui.workloads.reading import numbered
 NAME = re.compile(
     r"(?P<stem>.+?)_(?P<kind>bw|iops|slat|clat_hist|clat|lat)(?:\.(?P<job>\d+))?\.log(?:\.(?P<host>.+))?"
 )
-# as fio-plot's bench-fio calls logs and results of a point
+# end of the names that fio-plot's bench-fio gives to the logs and results of a point
 OF_SWEEP = re.compile(r"-iodepth-(\d+)-numjobs-(\d+)$")
 ROW = re.compile(r"\d+, *(?:\d+, *[0-2]|[0-2], *\d+), *\d+\b.*")
 DIRECTIONS = ("read", "write", "trim")

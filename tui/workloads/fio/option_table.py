@@ -99,7 +99,7 @@ TEXTS_OF_LOAD = (
     "flow_watermark",
     "cmdprio_bssplit", "write_mode", "pi_chk", "ioengine", "mem",
 )  # fmt: skip
-# options by which engines that are loaded from a file name their image
+# options that name the image of an engine loaded from a file
 IN_A_FILE = ("image", "rbdname", "uri", "filename")
 
 UNSEEN_ENGINES = {

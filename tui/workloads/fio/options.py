@@ -1,6 +1,6 @@
-"""Meaning of a fio job's options: typed access, and loads in common terms.
+"""Meaning of a fio job's options, and the parser of job files.
 
-Stock job files are parsed into sections with line numbers, as fio's init.c and parse.c do. Pure.
+Job files are parsed into sections with line numbers, as fio's init.c and parse.c do. Pure.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ DIRECTIONS = {
 
 SYNC_OPTIONS = ("fsync", "fdatasync", "sync_file_range")
 
-OF_THE_TARGET = ("%", "z")  # of its size, and zones of it
+OF_THE_TARGET = ("%", "z")  # ends of sizes in per cent of the target, and in its zones
 
 _FALSE = frozenset({"0", "false", "no"})
 SEPARATOR = re.compile(r"[-:]")
@@ -235,7 +235,7 @@ def jobs_of_job_file(text: str) -> list[JobOptions]:
 
 
 def depth_in_vain(job: JobOptions) -> Clause | None:
-    """Return a note if the engine does not keep the queue depth."""
+    """Return a note that the queue depth has no effect with the engine; None if it has."""
     if not job.keeps_no_depth or job.count("iodepth") <= 1:
         return None
     return clause("depth-in-vain", engine=job.engine)

@@ -42,7 +42,7 @@ from tui.workloads.reading import BLOCK, budget
 VERSION = "fio version"
 PAUSE_S = 1.0  # between phases: layout, start of the workers
 SAME_BEGIN_S = 2.5  # snapshots of one fio: its clock less its age, which is rounded up to seconds
-DEEPEST = 3  # how deep other programs put fio's objects into theirs
+DEEPEST = 3  # how deep fio's objects may be nested in those of other programs
 _BEGIN = re.compile(r'^[ \t]*(?:\{(?=\s*")|\[(?=\s*[{\[]))', re.MULTILINE)
 WASTED = 8  # times the text may be searched for objects without success
 
@@ -56,10 +56,7 @@ class KeptJob(StatusJob):
 
 
 class FioDocument(msgspec.Struct):
-    """A complete JSON object of fio, from one process or from a client with servers.
-
-    Its time has a resolution of seconds.
-    """
+    """A complete JSON object of fio, from one process or from a client with servers."""
 
     timestamp_ms: Stamp = 0
     timestamp: Stamp = 0

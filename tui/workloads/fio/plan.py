@@ -444,7 +444,7 @@ class Image:
 
 
 def images_used(jobs: Iterable[JobOptions]) -> list[str]:
-    """Return the images that jobs read or write, without duplicates."""
+    """Return the images, pools and URLs that jobs read or write, without duplicates."""
     named = (
         image_name(job) for job in jobs if job.fileless and not job.harmless and not job.on_objects
     )

@@ -192,11 +192,11 @@ class Entry(Struct, frozen=True):
 
     @property
     def workers(self) -> int:
-        """Number of workers whose figures the entry adds up: 1 alone, `numjobs` of a group of one
-        job, 0 if other jobs may be in it.
+        """Number of workers whose figures the entry adds up: 1 for a single worker, `numjobs` for a
+        group of one job, 0 if other jobs may be in the group.
 
-        Only the time that the members ran tells a group of one job from one of several: without a
-        `name`, its options are those of any of its jobs.
+        Only the time that the members ran distinguishes a group of one job from one of several:
+        without a `name`, its options are those of any of its jobs.
         """
         if self.alone:
             return 1
@@ -271,7 +271,7 @@ def microseconds(options: JobOptions, name: str) -> float | None:
         return None
 
 
-# the day of the tag of some versions; others are later than those before them
+# days on which some versions were tagged; a version in between is later than the one before it
 TAGGED = {
     (3, 0): date(2017, 8, 16), (3, 5): date(2018, 2, 20), (3, 12): date(2018, 11, 2),
     (3, 16): date(2019, 9, 19), (3, 20): date(2020, 5, 23), (3, 24): date(2020, 11, 12),

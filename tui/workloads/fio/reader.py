@@ -373,7 +373,7 @@ class FioReader:
         return result
 
     def problems(self, exit_code: int | None) -> list[tuple[str, Told]]:
-        """Return (code, message) of reasons to doubt the result; empty if there are none."""
+        """Return reasons to doubt the result, as (code, message); empty without any."""
         self._finish()
         if not self._last_text:
             return [("fio-no-output", self._why_no_output(exit_code))]

@@ -423,7 +423,10 @@ def _by_name(jobs: Sequence[StatusJob]) -> dict[str, dict[str, DirectionResult]]
 
 
 def entries_of(jobs: Sequence[StatusJob]) -> dict[str, dict[str, DirectionResult]]:
-    """Return each entry whose name others have too, by name and place: figures of one worker."""
+    """Return the entries that share a job name with others, by name and place.
+
+    Each has the figures of one worker.
+    """
     counts = Counter(job.jobname for job in jobs)
     seen = Counter[str]()
     found = {}

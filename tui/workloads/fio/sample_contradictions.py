@@ -19,7 +19,7 @@ OWN_SAMPLES = ("bwavgtime", "iopsavgtime", "log_avg_msec", "write_bw_log", "writ
 PAUSING = (*PACING, "rate", "rate_iops", "startdelay", "verify", "zonemode", "read_iolog")
 PASSES = ("loops", "io_size", "verify", "number_ios", "latency_target", *RAMPS)
 BUCKET = 1 / 64
-SHORT_WAIT_NS = 100e6  # of an I/O; between I/Os a worker is never kept for so long without a wait
+SHORT_WAIT_NS = 100e6  # longest I/O: below this, nothing explains a second with a single I/O
 
 
 def samples_of(entry: Entry, name: str, part: PrintedDirection) -> Iterator[Found]:

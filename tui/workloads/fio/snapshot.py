@@ -123,17 +123,17 @@ ENGINE = "ioengine"
 VERIFY = ("rw", "readwrite", "verify", "verify_backlog")  # options of jobs that read to verify
 VERSION = re.compile(r"fio-(\d+)\.(\d+)")
 LIBAIO = ("libaio", "linuxaio")
-# before, libaio synced while the worker waited, and left the time of submission as it was: that of
-# the last I/O in the same slot, or zero, from which the sync lasts since boot (td_io_queue)
+# before, libaio synced while the worker waited, and did not set the time of submission: it is that
+# of the last I/O in the same slot, or zero, so that the sync lasts since boot (td_io_queue)
 LIBAIO_TIMES_SYNCS = (3, 41)
 ONLY_WRITES = ("write", "randwrite", "trimwrite", "randtrimwrite")
 Count = Annotated[int, Meta(ge=0, le=MOST_NUMBER)]
-# fio counts in 64 bits: the least of nothing is its largest number
+# fio counts in 64 bits: the minimum of no values is its largest number
 Amount = Annotated[float, Meta(ge=0, le=2.0**64)]
 Stamp = Annotated[int, Meta(ge=0, le=MOST_STAMP_MS)]
 ErrorNumber = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 
-# printf gives these for 0/0 and x/0; they are no JSON.
+# printf gives these for 0/0 and x/0; they are not JSON.
 NOT_A_NUMBER = re.compile(rb"(:\s*)-?(?:nan|inf)\b", re.IGNORECASE)
 
 

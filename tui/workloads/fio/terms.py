@@ -54,7 +54,7 @@ TERMS = (
 )  # fmt: skip
 BY_NAME = {term.name: term for term in TERMS}
 STRUCTURAL = ("rw", "ioengine")  # they decide which other options there are and which figure counts
-BIG_BLOCK = 128 * 1024  # from here on the figure is bandwidth
+BIG_BLOCK = 128 * 1024  # minimum size for which the headline is bandwidth
 MIXED = ("rw", "readwrite", "randrw")
 
 
@@ -220,7 +220,7 @@ SHORT = {
     "rr": "random read", "sr": "sequential read", "sw": "sequential write",
     "randrw": "random mixed", "rw": "rw", "readwrite": "rw",
 }  # fmt: skip
-"""Abbreviations. ``rw`` is fio's sequential mix, unless ``random`` is said too."""
+"""Abbreviations. ``rw`` is fio's sequential mix, unless ``random`` is given too."""
 _TWO = re.compile(
     rf"({'|'.join(word for each in ACCESSES for word in ASPECTS[each])})[-_]?([a-z/]+)"
 )
@@ -274,7 +274,7 @@ def _pattern(parts: Collection[str], *, mixed: bool) -> str:
     whole = {each for each in parts if " " in each}
     if len(accesses) > 1 or (len(directions) > 1 and whole):
         return ""
-    # fio's own word for the pattern, not one that is said of a mix
+    # a direction alone is fio's own name, so sequential; a mix in words is random by default
     access = next(iter(accesses), "sequential" if directions - {"mixed"} else "random")
     directions = {"mixed"} if "rw" in directions else directions
     if {"read", "write"} <= directions:
@@ -337,7 +337,7 @@ class FioTerms(FromTerms):
         return ",".join(parts) if len(shares) in (0, len(parts)) else ""
 
     def terms_of_parts(self, parts: Sequence[str]) -> Mapping[str, str]:
-        """Return ``rw`` and ``rwmixread`` as these words mean; empty for a contradiction."""
+        """Return the ``rw`` and ``rwmixread`` that these parts mean; empty for a contradiction."""
         shares = {each.replace("%", "") for each in parts if each.endswith("%")}
         lists = {each for each in parts if "," in each and not each.endswith("%")}
         singles = {each for each in parts if "," not in each and not each.endswith("%")}

@@ -18,11 +18,11 @@ from tui.workloads.reading import numbered
 
 LINE = re.compile(r"(?:<[^<>\s]+> ?)?(?P<version>[3-5]);(?P<fio>fio-[^;]*);.*")
 PERCENTILES = 20
-# fields before and behind the directions, then so many for each disk, then a description
+# fields before and after the directions; fields of each disk, which follow, then a description
 HEAD, TAIL, DISK = 5, 34, 9
 FIELDS = {3: 41, 4: 41, 5: 47}  # of one direction
 DIRECTIONS = {3: ("read", "write"), 4: ("read", "write", "trim"), 5: ("read", "write", "trim")}
-CPU, DEPTHS = 5, 7  # fields behind the directions
+CPU, DEPTHS = 5, 7  # fields after the directions
 KIB, US = 1024, 1000
 
 
@@ -186,7 +186,7 @@ SHARE_DIGIT = 0.5e-4
 GROUP_DIGIT = 1e-4
 SLACK = 1e-3
 LEAST_IOPS = 1000  # printed in whole numbers: with fewer, I/Os are counted too coarsely
-WORKERS, DEEPEST = 64, 1024  # of a line, and I/Os in flight of each; a line does not have them
+WORKERS, DEEPEST = 64, 1024  # assumed workers of a line, and I/Os in flight of each
 MILLISECONDS = 1000.0
 MOST_LINES = 64
 

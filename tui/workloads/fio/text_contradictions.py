@@ -160,7 +160,7 @@ def _shares(section: PrintedSection, dirs: dict[str, StatusDirection]) -> Iterat
         return
     rest = 1 - sum(each.share for each in found)
     if found and found[-1].top <= SECOND_NS <= max(each.high.high for each in known) and rest > 0:
-        found.append(Range(SECOND_NS, float("inf"), rest))  # web pages lose the ranges from 2000 on
+        found.append(Range(SECOND_NS, float("inf"), rest))  # web pages lose ranges of 2000 and more
     yield from distributions.of_latencies(known, found, SHARE_DIGIT, _in_flight(section))
 
 

@@ -231,7 +231,7 @@ CHANGES: dict[str, Callable[[JobOptions, Own], Jobs]] = {
 
 HOLDING_BACK = ("thinktime", "flow", "latency_target", "ioscheduler")
 HELD_TO = ("rate", "rate_iops", "rate_min", "rate_iops_min")  # by which a job is held to a rate
-Rates = tuple[int, ...]  # of one worker, one a direction
+Rates = tuple[int, ...]  # of one worker, one per direction
 
 
 @dataclass(frozen=True, slots=True)
@@ -442,9 +442,7 @@ def _caveats(parts: Sequence[SharedRate]) -> Iterator[Clause]:
     for part in parts:
         if part.left_out:
             have = sum(map(len, part.workers))
-            yield clause(
-                "fewer-workers", job=part.job.named, workers=have, of=have + part.left_out
-            )
+            yield clause("fewer-workers", job=part.job.named, workers=have, of=have + part.left_out)
         if part.more > 0:
             yield clause("above-share", job=part.job.named, iops=part.more)
 
@@ -535,8 +533,7 @@ def _placed(job: JobOptions, worker: int) -> dict[str, str]:
         step, begin = job.size("offset_increment"), job.size("offset") if job.get("offset") else 0
         if step is None or begin is None:
             raise UsageError(
-                f"{job.called}an offset in percent cannot be split over workers of different"
-                " rates"
+                f"{job.called}an offset in percent cannot be split over workers of different rates"
             )
         found |= {"offset": str(begin + worker * step), "offset_increment": "0"}
     return found
