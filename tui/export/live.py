@@ -76,7 +76,7 @@ class Follower:
         # by host and direction: the first unpublished second
         self._next: dict[tuple[str | None, str], int] = {}
         self._ramp_end = 0
-        self._due_t = 0.0  # events from here on trigger publishing
+        self._due_t = 0.0  # the next event at or after this time triggers publishing
 
     @property
     def ended(self) -> bool:

@@ -48,7 +48,7 @@ MOST_WORKERS = 1024  # if their number is not printed
 LATE_S = 5.0  # the time limit is checked every few seconds
 DIRECTORY, BUCKET = "dir", "bucket"
 ENTRIES = ("WRITE", "READ", "STAT", "RMFILES", "HEADOBJ", "RMOBJECTS")
-# options by which files are not those of -n and -N, or settings are read from a file
+# options with which the files are not those of -n and -N, or settings are read from a file
 UNTOLD = ("configfile", "treefile", "dirsharing", "sharesize", "s3multidel", "hostsfile")
 # a phase may end early, or do more than once over
 UNBOUNDED = ("timelimit", "infloop", "randamount", "rand", "rwmixthr", "rwmixthrpct")
@@ -347,7 +347,7 @@ def _at(counts: Sequence[tuple[str, str]], reached: float) -> float:
     return float(counts[-1][0])
 
 
-# options of names, places, login and output, and the phases, of which each is a measurement
+# options of names, places, login and output, and the phases, each of which is a measurement
 NOT_OF_THE_LOAD = frozenset((
     *STORE, *HOST_OPTIONS, *PHASE_OPTIONS,
     "lat", "lathisto", "lathistogrpd", "latpercent", "latpercent9s", "livecsv", "livecsvex",

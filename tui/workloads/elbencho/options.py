@@ -112,7 +112,7 @@ UNKNOWN_FILES: Mapping[str, str] = {
 PhaseName = Literal[
     "mkdirs", "write", "stat", "read", "rmfiles", "rmdirs", "mkbuckets", "rmobjects", "rmbuckets"
 ]
-MIXED = "RWMIX"  # what a phase of reads and writes is called begins with it
+MIXED = "RWMIX"  # start of the printed name of a phase of reads and writes
 
 
 def option_problem(name: str, value: object) -> str:

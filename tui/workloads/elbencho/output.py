@@ -28,7 +28,7 @@ from tui.workloads.elbencho.options import MIXED, phase_of
 
 HEADER = "ISO Date,"
 ALL_THREADS = "Total"
-BUCKET = "bucket"  # the type of a path where objects of a store are meant
+BUCKET = "bucket"  # path type of a command on objects
 MIX = {"Write": "write", "Read": "read"}
 US = 1000  # ns
 CUT_S = 0.002  # rates are cut to whole numbers, times to ms

@@ -37,7 +37,7 @@ from tui.workloads.elbencho.store import Shape, Store, check_put, exports, objec
 
 JOB_FILE = "elbencho.sh"
 ARGV = ["sh", JOB_FILE]
-# Rows of live figures and the results of phases go to stdout; what is for people to stderr.
+# Rows of live figures and the results of phases go to stdout; text for people goes to stderr.
 PRINTS = (
     "--lat", "--lathisto", "--livecsv stdout", "--liveint 1000", "--nolive", "--resfile /dev/null",
     "--csvfile /dev/null", "--jsonfile /dev/fd/3",

@@ -186,7 +186,7 @@ class ElbenchoReader:
         )
 
     def problems(self, exit_code: int | None) -> list[tuple[str, Told]]:
-        """Return (code, message) of reasons to doubt the result; empty if there are none."""
+        """Return reasons to doubt the result, as (code, message); empty without any."""
         self._finish()
         found = {
             code: told

@@ -386,7 +386,7 @@ def steady_state(entry: Entry) -> Iterator[Found]:
 
 
 def _of_seconds(entry: Entry, rule: re.Match[str]) -> Iterator[Found]:
-    """Yield means and a deviation that contradict the per-second values behind them."""
+    """Yield means and a deviation that contradict the per-second values printed with them."""
     told = entry.job.steady
     if told is None:
         return

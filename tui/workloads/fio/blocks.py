@@ -76,7 +76,7 @@ def _targets(job: JobOptions) -> list[str]:
 
 
 def _sizes(name: str, text: str) -> list[int]:
-    """Return the sizes that an option sets; for a range only the smallest, which divides the rest."""
+    """Return the sizes that an option sets; for a range only the smallest, which fio multiplies."""
     parts = [part.partition("/")[0] for part in re.split("[,:]", text)]
     sizes = [part.partition("-")[0] for part in parts if part] if name != "bssplit" else parts
     try:

@@ -1,6 +1,6 @@
 """Output of programs that are not benchtui's load generators: one module per format.
 
-A format recognises texts in `import_output` and directories in `import_tree`, as a load generator
+A format recognizes texts in `import_output` and directories in `import_tree`, as a load generator
 does (`tui.workloads.base.Importing`). To add one, write a module here and a line in `FORMATS`.
 """
 
@@ -10,7 +10,7 @@ from importlib import import_module
 
 from tui.workloads.base import Format
 
-FORMATS = ("wekatester", "cbt", "elmaestro")  # what others contain before those that contain it
+FORMATS = ("wekatester", "cbt", "elmaestro")  # formats that others contain come first
 
 
 def formats() -> list[Format]:

@@ -23,7 +23,7 @@ from tui.workloads.messages import rule, rules_of_program
 from tui.workloads.mpi import REPORTS, RanksReader, StepProgram, Tried
 
 TRIED = ("ior-easy-write", "mdtest-easy-write", "ior-hard-write")
-FEW_INODES = 64  # of its reports; how many files are under test is known at the end
+FEW_INODES = 64  # of its reports; the number of files under test is only known at the end
 RULES = rules_of_program(
     (
         rule(r"^ERROR INVALID (\([^()]*\) )?(?P<what>.+)", "warning", "IO500: invalid: {what}"),
@@ -109,7 +109,7 @@ class Io500Reader(RanksReader):
         return result
 
     def problems(self, exit_code: int | None) -> list[tuple[str, Told]]:
-        """Return (code, message) of reasons to doubt or reject the result.
+        """Return reasons to doubt or reject the result, as (code, message).
 
         IO500's own verdict is reported as the finding own-verdict.
         """

@@ -11,9 +11,9 @@ from typing import Any
 from tui.workloads.mpi_kept import UNITS, number, options
 
 MIB = 1 << 20
-CLUSTERS = (4, 0)  # from here on "-wF" is two flags
+CLUSTERS = (4, 0)  # since this version, "-wF" is two flags
 VALUED = frozenset("aAbdDfGijlMNoOQstTX")  # options with a value
-# parameters with a flag of their own, and the words that stand for them
+# parameters that are set by a flag, with its letter
 FLAGS = {
     "filePerProc": "F", "collective": "c", "randomOffset": "z", "reorderTasks": "C",
     "reorderTasksRandom": "Z", "fsync": "e", "fsyncperwrite": "Y", "uniqueDir": "u",

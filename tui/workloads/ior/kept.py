@@ -27,7 +27,7 @@ NOT_OF_THE_LOAD = frozenset("hlOov")  # file, verbosity, form of the output
 TITLE = re.compile(r"^IOR-\S+: MPI Coordinated Test of Parallel I/O")
 STAMP = re.compile(r"^(?P<what>Began|Finished) +: (?P<stamp>.+)$")
 
-# what a line of IOR's JSON begins with; other ranks may have printed between these
+# first characters of lines of IOR's JSON; other ranks may have printed lines in between
 OF_JSON = tuple('{}[],"')
 VERSION = re.compile(r'\{\s*"Version"\s*:')
 STAMP_ERROR_S = 1.0
@@ -42,7 +42,7 @@ class KeptIor(IorReport):
 
     @property
     def problems(self) -> list[tuple[str, Told]]:
-        """(code, message) of reasons to reject the figures: IOR errors, a missing summary."""
+        """Reasons to reject the figures, as (code, message): IOR errors, a missing summary."""
         found = list(self.explainer.codes.items())
         if not self.output.finished or any(
             each.summary is None for each in self.output.figures.values()

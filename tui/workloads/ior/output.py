@@ -27,7 +27,7 @@ _NUMBERS = {
     "segments": "segments",
     "stonewallingTime": "stonewall_s",
 }
-_FEWER_BYTES = re.compile(  # what a phase that ended by time says of the bytes that it was given
+_FEWER_BYTES = re.compile(  # messages of a phase that ended by time, about bytes it did not move
     r"^WARNING: (Expected aggregate file size|Stat\(\) of aggregate file size|Using actual"
     r" aggregate bytes moved) += "
     r"|^WARNING: [Mm]aybe caused by deadlineForStonewalling"
@@ -80,7 +80,7 @@ class IorOutput:
     transfer: int = 0
     block: int = 0
     aggregate: int = 0  # printed before the first access: tasks x segments x block, rounded
-    stonewall_s: int = 0  # after so long a phase ends; 0: when its bytes are moved
+    stonewall_s: int = 0  # time limit of a phase; 0: it ends when its bytes are moved
     iteration: int = 0
     phase: str = ""
     command: str = ""

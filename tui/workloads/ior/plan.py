@@ -40,7 +40,7 @@ FLAGS = {  # key of a profile and IOR's option for it, in the order of a command
 
 TEXTS = ("transfer", "block", "segments", "iterations", "phases", "api", "stonewall")
 WEAR_OUT = "-O stoneWallingWearOut=1"
-# a line for each rank behind the row of its access
+# one line per rank, after the row of its access
 RANKS_CSV = "-O saveRankPerformanceDetailsCSV=/dev/stdout"
 
 
@@ -220,8 +220,8 @@ CACHE_WARNINGS = {
 
 
 def cache_warning(shape: IorShape, nodes: int) -> Clause | None:
-    """Return why the client's page cache may answer reads; None if each client reads another
-    client's data.
+    """Return why a client's page cache may answer reads; None if each client reads another
+    client's data, or there are no buffered reads.
     """
     if "read" not in shape.phases or shape.direct:
         return None

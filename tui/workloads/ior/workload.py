@@ -73,7 +73,7 @@ class IorWorkload(MpiWorkload):
         return own_data_findings(result)
 
     def texts(self) -> Mapping[str, Text]:
-        """Return the texts of whose data ranks read, findings, problems and messages by code."""
+        """Return the texts of findings, problems, messages and of `spread`, by code."""
         from tui.workloads.ior.program import TEXTS
 
         return {**super().texts(), **TEXTS}

@@ -13,9 +13,9 @@ from tui.workloads import mpi_kept
 from tui.workloads.reading import finite_number, version_numbers
 
 OLD_NAME = "1.9.3"  # 3.2.x prints it too
-# from here on -N is multiplied by the ranks of the first node (hpc/ior pull request 162)
+# since this version, -N is multiplied by the ranks of the first node (hpc/ior pull request 162)
 MULTIPLIES_STRIDE = (3, 3)
-HONEST_SUMMARY = (4, 0)  # from here on Max and Min are over iterations (hpc/ior pull request 336)
+HONEST_SUMMARY = (4, 0)  # since then, Max and Min are over iterations (hpc/ior pull request 336)
 
 
 def at_least(version: str, wanted: tuple[int, int]) -> bool:
@@ -70,7 +70,7 @@ OPERATIONS = {
 ITEM_PHASES = ("create", "stat", "read", "remove")
 # what a line of --saveRankPerformanceDetails has of each rank, in this order: rate and seconds
 OF_RANKS = ("dir-create", "dir-stat", "dir-read", "dir-rename", "dir-remove", *ITEM_PHASES)
-OWN_RATE = (4, 0)  # from here on an iteration's line is rank 0's own rate
+OWN_RATE = (4, 0)  # since this version, an iteration's line is rank 0's own rate
 
 _NAME = (
     r"(?P<name>(?:File|Directory|Tree) (?:creation|stat|read|rename|removal|create \(stonewall\)))"

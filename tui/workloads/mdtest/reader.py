@@ -113,7 +113,7 @@ SUMMARY = re.compile(r"SUMMARY(?: rate| time)?(?: \([^()]*\))?: \(of \d+ iterati
 COMMAND = re.compile(r"[\s>$#%]*+(?:\S.*\s)?(?:\S*/)?mdtest\s+(?P<words>-.*)")
 OWN_COMMAND = "Command line used:"
 NUMBERED = {"-n": "items", "-i": "iterations", "-np": "ranks"}
-CLUSTERS = (4, 0)  # from here on "-FC" is two flags, as up to 1.9
+CLUSTERS = (4, 0)  # since this version, "-FC" is two flags, as it was up to 1.9
 NOT_OF_THE_LOAD = frozenset("dvVZx")  # directory, verbosity, file of a time limit
 STAMP_ERROR_S = 1.0
 
@@ -132,7 +132,7 @@ class KeptMdtest(MdtestReport):
 
     @property
     def problems(self) -> list[tuple[str, Told]]:
-        """(code, message) of reasons to reject the figures: errors, a missing summary."""
+        """Reasons to reject the figures, as (code, message): errors, a missing summary."""
         found = list(self.explainer.codes.items())
         if self.output.summary_iterations is None:
             told = clause("no-kept-summary", iteration=self.output.iteration)

@@ -68,7 +68,7 @@ class MdtestWorkload(MpiWorkload):
         ]
 
     def texts(self) -> Mapping[str, Text]:
-        """Return the texts of rank shifts, findings, problems and messages by code."""
+        """Return the texts of findings, problems, messages and of `spread`, by code."""
         from tui.workloads.mdtest.program import TEXTS
 
         return {**super().texts(), **TEXTS}
