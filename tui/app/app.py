@@ -246,7 +246,7 @@ class BenchtuiApp(AppShell):
         self.push_screen(HelpScreen(getattr(self.screen, "SCOPE", "app")))
 
     def action_command_palette(self) -> None:
-        """Open the command palette, unless it is open."""
+        """Open the command palette, unless a dialog is open."""
         opened_on = self.screen
         if not isinstance(opened_on, StepScreen):
             return
@@ -388,7 +388,7 @@ def find_runs(shell: AppShell) -> Iterator[RunsFound]:
 
 
 def recent_runs(shell: AppShell) -> list[tuple[Path, str]]:
-    """Return directory and state of the newest runs, newest first."""
+    """Return directory and state of the newest runs, newest first; empty if they are unreadable."""
     try:
         runs = shell.store.list(RECENT)
     except BenchtuiError:

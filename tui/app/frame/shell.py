@@ -318,7 +318,7 @@ class AppShell(TypeAheadApp[None]):
         self.outdated.add("result")
 
     def see_end(self) -> None:
-        """Check whether the watched run ended while another screen was shown."""
+        """If the watched run has ended while another screen was shown, have Result show it."""
         from tui.library.summary import summarize
 
         summary = summarize(self.watched) if self.watched is not None else None

@@ -322,7 +322,7 @@ class StepScreen(CalmScreen, Screen[None]):
         self.call_later(then, await asyncio.to_thread(work))  # not in the context of this worker
 
     def arrive(self, at: str) -> None:
-        """Move to `at` on this screen, as another screen asked."""
+        """Move to the place `at`, as another screen asked; the base class has no places."""
 
     def show_notice(self, about: str, text: str) -> bool:  # noqa: ARG002
         """Show a permanent notice; an empty text removes it.

@@ -122,7 +122,7 @@ class HostList:
     def facts_together(self, host: KnownHost) -> FactsTogether:
         """Return the facts of a host and its peers.
 
-        Peers are hosts with the same tick or, without a tick, of the same group.
+        Peers are hosts with the same tick or, if no other host has it, of the same group.
         """
         from tui.metrics.facts import compare
 

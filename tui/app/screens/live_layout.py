@@ -347,7 +347,7 @@ class PanelRooms:
 
     @property
     def compares_hosts(self) -> bool:
-        """Whether there are hosts whose figures can be compared."""
+        """Whether there are enough hosts with samples to compare them over time."""
         return len(self.screen.feed.state.hosts) >= LEAST_HOSTS and not self.screen.has_class(
             "-operations"
         )

@@ -200,8 +200,8 @@ def operations_progress(state: RunState, plan: Plan | None) -> tuple[float, floa
 def is_between(state: RunState) -> bool:
     """Return whether a step has ended and the hosts prepare the next one.
 
-    The figures then belong to the step that ended. They stay while it is collected, in a pause, and
-    while the run cleans up, which is no step's phase.
+    The figures then belong to the step that ended, and are not shown. While that step's results are
+    collected, in a pause and during cleanup, they still are.
     """
     step, current = state.step, state.current.step
     prepared = state.phase in PREPARING and step is not None

@@ -216,7 +216,7 @@ def top_rows(entries: Sequence[CatalogueEntry], used: Sequence[str]) -> list[Rec
 
 
 def first_key(entries: Sequence[CatalogueEntry], used: Sequence[str]) -> str | None:
-    """Return the row key of the profile used last that still exists, or of the first to use."""
+    """Return the row key of the profile used last that still exists, or of one to start with."""
     return next((key_of(row) for row in _recent(entries, [*used, FIRST])), None)
 
 

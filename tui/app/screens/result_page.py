@@ -103,9 +103,9 @@ def matrix_of(
 
 
 def shown_figure(record: RunRecord, metric: ChartMetric | None) -> Headline | None:
-    """Return a metric's figure in the headline's direction.
+    """Return a metric's figure in the headline's direction; None without a metric.
 
-    None: the headline itself is shown.
+    The headline itself is then shown.
     """
     if metric is None:
         return None

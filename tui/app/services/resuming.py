@@ -121,7 +121,7 @@ def known_hosts(names: Iterable[str], fleet: Fleet) -> tuple[list[str], list[str
 
 
 def choose(selection: Selection, chosen: RunSelection) -> None:
-    """Replace the selection, including all input."""
+    """Replace a selection by that of a run, including all input."""
     again = chosen.again
     selection.ticked, selection.servers = list(chosen.hosts), list(chosen.servers)
     selection.profile = None

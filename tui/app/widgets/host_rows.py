@@ -368,7 +368,7 @@ class HostCells:
         return rate_of(self.figures(host), metric, self.second)
 
     def tail(self, host: HostView) -> float | None:
-        """Return a host's p99 in ns; None if unknown. During the load, computed in a fast way."""
+        """Return a host's p99 in ns; None if unknown or, during the load, slow to compute."""
         figures = self.figures(host)
         if figures.total.intervals():
             return quick_p99(figures, self.shown.direction)
