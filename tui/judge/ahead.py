@@ -1,4 +1,4 @@
-"""What rates of a running load may become by its end."""
+"""Project the rates of a running load to its end, if slow hosts recover."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Bytes of a load and of the kernel's counters between the same samples of telemetry."""
+"""Compare a load's bytes with those of the kernel's counters, between the same samples of
+telemetry.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,10 @@ LEAST_SAMPLES, TOUCHING_S = 3, 0.05  # inside the load; gap between two that fol
 
 class SameSamples(Struct, frozen=True):
     """Share of a load's bytes that the kernel counts between the same samples, and how much of it
-    is uncertain. `known_bytes`, `known_s`: what the load moved in its whole seconds (of `step_s`).
+    is uncertain.
+
+    `known_bytes`, `known_s`: bytes that the load moved in all its intervals of `step_s`, and their
+    total time.
     """
 
     share: float
@@ -37,9 +42,10 @@ def between_samples(
     """Return the share of a host's bytes that `values` (bytes per second of its telemetry) count
     between the same samples; None if they do not overlap the load.
 
-    The load's bytes are known by the second. A sample inside a second splits these at a rate that
-    the seconds around it bound, and is as late as its intervals differ; I/Os in flight count on one
-    side only.
+    The load's bytes are known by the second, and its rate is taken as constant within each.
+    Uncertain are the bytes before and after a sample within a second (bounded by the rates of the
+    seconds around it), those of samples that are late (by as much as their intervals differ) and
+    I/Os in flight, which count on one side only.
     """
     series = at.record.series
     columns = series.columns if series is not None else []

@@ -150,7 +150,7 @@ def _reason(error: UnknownError) -> CodedText:
 def verdict_of(
     state: RecordState, steps: Sequence[StepRecord], findings: Sequence[Finding]
 ) -> Verdict | None:
-    """Return the verdict; None if no I/O completed other than of warm-ups and fills.
+    """Return the verdict; None if no I/O completed except in warm-ups and fills.
 
     Only a complete, imported or published run can be valid. A running one is invalid or has no
     verdict.

@@ -12,11 +12,11 @@ from tui.metrics.steady import RANGE, ROUNDS, SLOPE
 if TYPE_CHECKING:
     from tui.model.plan import JobLoad
 
-# of a count, one of many that are looked at: three in a hundred thousand
+# standard deviations of one of many counts: exceeded by chance in 3 of 100,000 cases
 SIGMAS = 4.0
-# of five means of windows: how far apart the extremes are, in deviations, in 1 of 200 cases
+# range of five window means, in standard deviations of one: exceeded by chance in 1 of 200 cases
 RANGE_OF_FIVE = 4.9
-# of their least-squares line over the window, 4 / root(10), and three of these deviations
+# change of their least-squares line over the window: three of its standard deviations, 4 / root(10)
 SLOPE_OF_FIVE = 3.0 * 4 / sqrt(10)
 # spread of a few counts, in standard deviations of one: exceeded by chance in exp(-3/2 x 2.5^2) of
 # cases by three counts, in fewer by more counts

@@ -50,8 +50,9 @@ __all__ = [
 
 
 def two_hosts(hosts: int, lacking: str) -> UnknownError:
-    """Return why a comparison of hosts cannot run: the run has too few hosts or, with enough of
-    them, what they did not report.
+    """Return the error for a comparison of hosts that cannot run.
+
+    It names too few hosts or, with enough of them, data that they did not report (`lacking`).
     """
     return UnknownError("few-hosts", least=2) if hosts < 2 else UnknownError(lacking)
 
@@ -72,7 +73,7 @@ class CheckResult(Struct, frozen=True):
 class Unread(Struct, frozen=True):
     """Steps or hosts for which a check has no data, although it has data for others.
 
-    Without `hosts`: all hosts of these steps. Without `steps`: of no step.
+    Without `hosts`: all hosts of these steps. Without `steps`: not about steps.
     """
 
     why: UnknownError
@@ -163,8 +164,8 @@ class Check(Struct, frozen=True):
     """A check.
 
     `means` is the docstring of its function, shown to users: why the finding matters. `for_mpi`:
-    the end of the rule that is about MPI programs alone. `no_data`, `no_data_in_step`: why it
-    has no data for a host, for checks that judge each host.
+    the last part of the rule, if it applies to MPI programs only. `no_data`, `no_data_in_step`: why
+    it has no data for a host, for checks that judge each host.
     """
 
     id: str
@@ -313,8 +314,8 @@ def on_objects(step: Step) -> bool:
 def unread_in_steps(
     evidence: RunEvidence, read: Mapping[str, set[int]], why: str, steps: Container[int]
 ) -> Iterable[Unread]:
-    """Yield the steps that none of their hosts was read in, though one was in others, and the hosts
-    that were not read in steps in which others were.
+    """Yield the steps in which no host was read although one was in others, and the hosts that were
+    not read in steps in which others were.
 
     `read`: the steps in which each host was read. `steps`: those that matter.
     """
@@ -425,7 +426,7 @@ def step_check(
     """Return a decorator that turns a function on one step into a check, which runs for every
     step.
 
-    `rule`: with a second part if that is about MPI programs alone.
+    `rule`: of two parts, the second applies to MPI programs only.
     """
     whole, for_mpi = (rule, "") if isinstance(rule, str) else ("; ".join(rule), rule[1])
     return lambda function: Check(

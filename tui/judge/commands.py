@@ -205,8 +205,8 @@ def _starts_the_load(
 def added_words(command: str, planned: Sequence[str]) -> AddedWords | None:
     """Return what was added to a planned command line; None if planned arguments are missing.
 
-    The dynamic loader may come first with its options and the program: it is what the kernel starts
-    for a program of another library.
+    The dynamic loader may come first, with its options: it starts a program that comes with its own
+    C library.
     """
     words = command.split(" ")
     wanted = " ".join(planned[1:]).split(" ")

@@ -19,7 +19,7 @@ SOFTIRQ = 90.0
 # with so few cores a single busy one is half of the host: others must wait as well
 FEW_CORES = 4
 WAITED = 50.0  # per cent of the time with tasks waiting for a CPU
-# columns that tell of CPU time which a load wanted and did not get
+# columns that show CPU time that a load wanted but did not get
 WITHHELD = ("gen.wait", "psi.cpu.some", "cpu.throttled")
 QUEUED = 10.0  # per cent of the time in which a process wants a CPU: waiting for one
 
@@ -41,8 +41,8 @@ def cpu_bound(
     """Return why a host's CPU may limit its load, by the current thresholds; None if it does
     not.
 
-    `polls`: the load's processes keep a CPU busy even while they wait, so only a CPU that was
-    wanted and not given tells of a shortage.
+    `polls`: the load's processes keep a CPU busy even while they wait, so only CPU time that was
+    wanted but not given shows a shortage.
     """
     if polls:
         return _withheld(host, record, limit)
@@ -118,7 +118,7 @@ def wanted(host: HostTelemetryRecord, used: float) -> float:
 
 
 def is_left(used: float, limit: float) -> bool:
-    """Return whether CPU use below the limit is all that the hypervisor leaves."""
+    """Return whether a saturating process is below the limit only because of the hypervisor."""
     return used <= limit
 
 

@@ -67,7 +67,7 @@ def durability(at: StepEvidence) -> Iterator[CheckResult]:
 
 NO_BARRIER = ("nobarrier", "barrier=0", "fsync_mode=nobarrier")  # ext4 and XFS before 4.19; f2fs
 FLUSH_NS = 3000  # a command to a PCI Express device takes longer
-# syncs from which flushes are counted; share of them that reaches a device, one for all workers
+# fewest syncs to judge; share of them that must reach a device: one flush may serve all workers
 LEAST_SYNCS, FLUSHED = 100, 0.1
 FLUSHING = ("ext2", "ext3", "ext4", "xfs")  # file systems that flush the device for each sync
 

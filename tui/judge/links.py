@@ -1,4 +1,4 @@
-"""Speeds of a host's network links, without the checks that need them."""
+"""Speeds of a host's network links."""
 
 from __future__ import annotations
 

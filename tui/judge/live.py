@@ -61,7 +61,7 @@ class LiveFinding:
         return str(scope.get("hosts") or scope.get("host") or "").split()
 
     def see(self, finding: Finding, now_t: float) -> None:
-        """Record that the checks found this finding again: the milder of the last two looks."""
+        """Record that the checks found this finding again; keep the milder of the last two."""
         self.in_a_row = max(self.in_a_row, 0) + 1
         before = self._last if self._last is not None and self.in_a_row > 1 else finding
         self.finding = before if _order(finding) < _order(before) else finding
@@ -121,7 +121,7 @@ class LiveFindings:
         self._known: dict[Key, LiveFinding] = {}
         self.steps: dict[int, LiveStep] = {}
         self._next_t = float("-inf")
-        self._at_once = False  # the next look reports what it finds, without another one
+        self._at_once = False  # the next round reports findings without waiting for another one
         self._others = [
             StepRecord(index=step.index, name=step.name, state="missing") for step in plan.steps
         ]
@@ -185,8 +185,9 @@ class LiveFindings:
             known.finding, known.ended_t, known.reported = finding, None, True
 
     def look_at_once(self) -> None:
-        """Make the next look due, and have it report what it finds over `SETTLED_S` or more, as the
-        first look at a step does.
+        """Make the next round of checks due now.
+
+        It reports findings over `SETTLED_S` or more at once, as the first round of a step does.
         """
         if not self.settled:
             self._next_t, self._at_once = float("-inf"), True

@@ -253,11 +253,11 @@ def is_sized(at: StepEvidence, host: HostTelemetryRecord) -> bool:
 
 
 def lost_packets(host: HostTelemetryRecord, passed: float = 1.0) -> Clause | None:
-    """Return the packet loss; None if negligible, or if it would be at the end without further
-    loss. `passed`: share of the time.
+    """Return the packet loss; None if it will be negligible at the end unless more packets are
+    lost.
 
-    Excludes spurious retransmissions: a peer with a busy CPU acknowledges late, then reports the
-    duplicates (DSACK, RFC 2883).
+    `passed`: share of the time that has passed. Excludes spurious retransmissions: a peer with a
+    busy CPU acknowledges late, then reports the duplicates (DSACK, RFC 2883).
     """
     again, sent = host.mean_of("tcp.retrans") or 0.0, host.mean_of("tcp.out") or 0.0
     again = max(0.0, again - (host.mean_of("tcp.dup") or 0.0))

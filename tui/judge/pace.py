@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from tui.journal.step import Late, Pace, Ticks
 
 CLOCK, LEAST_TICKS, LEAST_S = 0.05, 8, 0.5  # of the time; samples; drift over all of them
-LINEAR = 10.0  # drift against distances from the line: at most 6 for one step, such as a late poll
+LINEAR = 10.0  # drift per distance from the line: at most 6 for one jump, such as a late poll
 LATE_S = 0.4  # beyond the second that a report is due after
 WAITS, ARRIVALS = 4.0, 10.0  # mean times of an I/O; mean times between random arrivals
-PAUSED_S = 1.0  # both late by so much; CPUs that are busy delay an agent by a quarter of it
+PAUSED_S = 1.0  # both late by this much; busy CPUs delay an agent by a quarter of it
 LAST = 2  # reports that may wait for the final sync
 
 

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 
 class UnknownError(Exception):
-    """Raised when a check cannot run, with the reason: a code of `texts/reasons.py`, and what its
-    text is made of.
-    """
+    """Raised when a check cannot run: a code of `texts/reasons.py`, and operands of its text."""
 
     def __init__(self, code: str, **operands: Any) -> None:
         super().__init__(code)
@@ -58,7 +56,7 @@ class Moot(StrEnum):
 MOOT = frozenset[str](Moot)
 WEIGHTS = ("error", "warning", "info")
 SUBMISSION_SHARE = 0.1  # of the whole latency
-# kinds of bottlenecks of the clients, and all of those with which a figure is not the storage's
+# bottlenecks of the clients, and all with which a figure does not describe the storage
 AT_CLIENT = ("client-cpu", "network", "client-device")
 OUTSIDE_STORAGE = ("rate", *AT_CLIENT)
 
@@ -69,7 +67,7 @@ def by_weight(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def did_no_io(step: StepRecord) -> bool:
-    """Return whether a step ended with results of which none is of a completed I/O.
+    """Return whether a step ended with results but without a completed I/O.
 
     Load generators count I/Os that failed, but these have no bytes, no rate and no latency.
     """

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from tui.model.step_record import HostTelemetryRecord, Scalar
 
 CONSERVED, HALF = default("storage-traffic.moved"), 0.5
-BURST = 10.0  # times the mean rate: more within a second is a clock that differs
-ENDS = 3  # seconds: fewer are missing from a whole series, those in which the load began and ended
+BURST = 10.0  # times the mean rate: more within a second means that clocks differ
+ENDS = 3  # seconds: a whole series misses fewer, those in which the load began and ended
 EDGE_S = 1.0  # samples each second do not match begin and end exactly
 LEAST_S = 5.0
 # processes whose bytes telemetry reads every second; of more it reads some in turn
@@ -119,8 +119,8 @@ class MovedShare(Struct, frozen=True):
 class Shortfall(Struct, frozen=True):
     """Hosts that moved less than the share `wanted` of the load's bytes in a direction.
 
-    `worst` is the host that moved the smallest share, `share`; `by_end` if it moves all bytes in
-    the rest of the time.
+    `worst` is the host that moved the smallest share, `share`; `by_end`: its share at the end if it
+    moves all bytes in the rest of the time.
     """
 
     direction: str

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
         @property
         def operands(self) -> Mapping[str, Any]:
-            """What the text is made of."""
+            """Operands of the text."""
 
         @property
         def message(self) -> str | None:
@@ -123,7 +123,7 @@ def worded(told: CodedText | Clause | str) -> str:
 
 
 def bottleneck_text(bottleneck: BottleneckRecord, hosts: int = 0) -> str:
-    """Return the text of a bottleneck as far as the counter-experiment, if any, confirmed it.
+    """Return the text of a bottleneck, revised by its counter-experiment if there is one.
 
     ``on all 6 hosts`` replaces the names of all `hosts` of a run if some would be left out.
     """

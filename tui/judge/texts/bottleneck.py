@@ -46,7 +46,7 @@ def few_in_flight(
     return f"concurrency: {few}; a sweep of {more} shows whether more raise throughput"
 
 
-# what else may limit the load if nothing is known to; more I/Os in flight do not rule it out
+# what else may limit a load without a known bottleneck; more I/Os in flight do not rule it out
 CAVEATS = {
     "no-other-but-links-unknown": "link speeds are unknown",
     "no-other-but-some-cpus": "client CPU on {held} of {of} hosts",
