@@ -48,7 +48,7 @@ LEAST_GAP = 2  # rows between ticks of a logarithmic axis
 LOW = 6  # rows of a chart whose ticks may be adjacent
 FACTORS = (2, 4, 10, 100, 1000, 10**6)  # from tick to tick of a logarithmic axis
 LEADS = (1, 2, 5)  # first digits of its first tick
-FEW, MANY = 0.4, 6  # what two ticks cost, in lengths of the values, and how many are too many
+FEW, MANY = 0.4, 6  # cost of two ticks or more than MANY, as a share of the range
 SAME = 1e-9
 DAY_S = 86400
 TIME_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, DAY_S)
@@ -261,7 +261,7 @@ def role_of(direction: str) -> str:
 
 
 def value_axis(metric: ChartMetric, highest: float, rows: int, lowest: float = 0.0) -> Axis:
-    """Return an axis with round ticks, from 0 or close below `lowest` to close above `highest`."""
+    """Return an axis with round ticks, from 0 or just below `lowest` to just above `highest`."""
     scale, unit = METRICS[metric].scale(highest)
     high, marks = even_marks(highest / scale, rows, lowest / scale)
     labels = [f"{mark:.6g}{unit}" if mark else "0" for mark in marks]
@@ -271,8 +271,8 @@ def value_axis(metric: ChartMetric, highest: float, rows: int, lowest: float = 0
 def log_axis(metric: ChartMetric, lowest: float, highest: float, rows: int) -> Axis:
     """Return a logarithmic axis: positions are powers of ten, labels are values.
 
-    Ticks are equal factors and whole rows apart. The axis is the shortest one; few ticks, and
-    values above the last one, count as length.
+    Ticks are equal factors and whole rows apart. The axis is the shortest one; few or many ticks,
+    and values beyond the outermost ones, count as extra length.
     """
     size, unit = METRICS[metric].scale(highest) if metric == "bandwidth" else (1.0, "")
     low, high = log10(lowest / size), log10(max(highest, lowest * LOG_AIR) / size)
@@ -318,7 +318,7 @@ def _ticked(
 
 
 def limit_axis(limit_ns: float, lowest: float, highest: float, rows: int) -> Axis:
-    """Return a logarithmic axis of latencies around a limit, with ticks at equal factors of it."""
+    """Return a logarithmic axis of latencies, with ticks at a limit and equal factors from it."""
     low, high, least = log10(lowest), log10(highest), LEAST_GAP if rows > LOW else 1
     for factor in FACTORS:
         for apart in range(rows, least - 1, -1):
@@ -331,9 +331,9 @@ def limit_axis(limit_ns: float, lowest: float, highest: float, rows: int) -> Axi
 
 
 def with_open_ends(axis: Axis, rows: int, least: float, most: float) -> Axis:
-    """Return a logarithmic axis of latencies whose end rows say that values beyond it are in them.
+    """Return a logarithmic latency axis, its end rows labelled ``<`` or ``≥`` if values exceed it.
 
-    `least`, `most`: of the values, as positions.
+    `least`, `most`: the extreme values, as positions on the axis.
     """
     ticks = dict(zip(axis.ticks.positions, axis.ticks.labels, strict=True))
     at = {row_of(each, axis.low, axis.high, rows): each for each in ticks}
@@ -355,11 +355,11 @@ def with_open_ends(axis: Axis, rows: int, least: float, most: float) -> Axis:
 
 
 def even_marks(highest: float, rows: int, lowest: float = 0.0) -> tuple[float, list[float]]:
-    """Return the end of an axis, and its ticks: round values, whole rows apart, none of the
-    values above the last.
+    """Return the end of an axis, and its ticks: round values, whole rows apart, the last at or
+    above `highest`.
 
-    The axis is the shortest one; less round steps and a single one count as length. The first
-    tick is the start of the axis. `rows`: height of the axis in cells.
+    The axis is the shortest one; less round steps, and a single one, count as extra length. The
+    first tick is the start of the axis. `rows`: height of the axis in cells.
     """
     closest, most = max(2, -(-rows // MANY)), max(highest, 1e-9)
     span = max(most - lowest, LEAST_SPAN * most)
@@ -409,7 +409,7 @@ EVEN = (
     (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10),
     (1, 1.2, 1.25, 1.5, 1.6, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 7.5, 8, 9, 10),
 )  # the roundest first
-LESS_ROUND = 0.1  # what a less round step costs, in lengths of the values
+LESS_ROUND = 0.1  # cost of a less round step, as a share of the range of values
 
 
 def round_step(least: float, leads: Sequence[float] = COARSE) -> float:
@@ -482,8 +482,7 @@ def change_by_percentile(
     *,
     coloured: bool = False,
 ) -> list[Line]:
-    """Return a chart of how much slower the second is than the first, which is the zero line, by
-    percentile.
+    """Return a chart of how much slower `second` is than `first`, the zero line, by percentile.
 
     Percentiles with too few slower I/Os are left out; empty if fewer than two are left. `size`:
     columns and rows.
@@ -539,7 +538,7 @@ def _nines(percentile: float) -> float:
 def histograms(
     what: str, found: Sequence[NamedHistogram], width: int, height: int, *, coloured: bool = False
 ) -> list[Line]:
-    """Return a chart of the share of I/Os by latency, which is logarithmic."""
+    """Return a chart of the share of I/Os by latency, on a logarithmic axis."""
     shares = [_shares(each.counts) for each in found]
     ends = [_main_classes(share) for share in shares]
     low, high = min(first for first, _ in ends), max(last for _, last in ends)

@@ -34,7 +34,7 @@ from tui.view.comparison_sentence import NOISE, reasons_left, sentence
 from tui.view.interval_bars import interval_bars
 from tui.view.step_notes import VERDICTS
 
-ROOMY_FROM = 100  # columns for a comparison with everything about both sides above its figures
+ROOMY_FROM = 100  # minimum columns to show everything about both sides above the figures
 
 
 ROLES: dict[Word, str] = {
@@ -148,9 +148,9 @@ def answer_lines(
     advice: bool = True,
     titles: Mapping[str, str] | None = None,
 ) -> list[Line]:
-    """Return the result sentence, and the runs of both sides; `titles`: those of runs, by ID.
+    """Return the result sentence, and the runs of both sides; `titles`: titles of runs, by ID.
 
-    What is unknown of single runs is on a line of its own if the sentence is too long.
+    If the sentence is too long, the unknown noise of single runs is on a line of its own.
     """
     within = any(each.headline and each.within_runs for each in found.changes)
     text = sentence(found, advice=advice, brief=within or width < ROOMY_FROM)
@@ -468,7 +468,7 @@ def several_sides_text(found: Sequence[Comparison]) -> str:
 
 def method_texts(found: Comparison) -> Iterator[str]:
     """Yield the statistical tests used, and the smallest change that counts; nothing if none was
-    made.
+    used.
     """
     used = dict.fromkeys(
         each.effect.method for each in found.changes if each.effect and each.effect.p is not None

@@ -25,7 +25,7 @@ from tui.view.comparison_sentence import NOISE
 from tui.view.search_chart import overlay_chart, scaling_overlay
 
 HEIGHT, LEAST_HEIGHT = 18, 9
-NOTABLE = 0.02  # a smaller change of a latency is not told
+NOTABLE = 0.02  # a smaller change of a latency is not mentioned
 NAMES = ("A", "B")
 TABLE = (50.0, 90.0, 99.0, 99.9, 99.99)  # percentiles in the table
 DROPPED = {90.0: 2, 99.99: 1}  # where the names of the sides need the room
@@ -56,7 +56,7 @@ class Latencies(Struct, frozen=True):
 
     @property
     def changes(self) -> dict[str, float]:
-        """How much slower B is than A, by percentile."""
+        """How much slower B is than A, as a share, by percentile."""
         ours, theirs = (side.percentiles(self.known) for side in self.counts)
         return {key: theirs[key] / value - 1 for key, value in ours.items() if value}
 
@@ -176,8 +176,8 @@ def is_noise_unknown(found: Comparison) -> bool:
 def latency_sentence(each: Latencies, word: Word, *, unknown: bool = False) -> str:
     """Return at which percentiles B is faster or slower than A, and by how much.
 
-    `word`: the result of the comparison; it comes first if it is not that B is better or worse.
-    `unknown`: it is that because of unknown noise.
+    `word`: the result of the comparison, which comes first unless it is better or worse.
+    `unknown`: the result is inconclusive because run-to-run noise is unknown.
     """
     changes = each.changes
     sides = {

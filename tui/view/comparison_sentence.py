@@ -21,7 +21,7 @@ NAMED = 2  # reasons in the sentence; the others are listed below it
 VERBS = {"iops": "does", "ops": "does", "bandwidth": "has", "latency": "is", "score": "has"}
 WITH_ARTICLE = ("profile", "version", "number", "text")
 NOISE = "run-to-run noise is unknown"
-# reasons of intervals without 0 %
+# reasons that apply even if the interval excludes 0 %
 EXCLUDES_ZERO = ("around-threshold", "not-significant", "within-noise-floor")
 
 
@@ -64,7 +64,7 @@ def _advice(heads: Sequence[Change]) -> Iterator[str]:
 
 
 def as_figures(found: Comparison, name: str = "B") -> str:
-    """Return the difference of the headlines of incomparable runs, or of their searches, as text.
+    """Return by how much incomparable runs differ, as text: in the headline, or the search result.
 
     Empty for several points.
     """

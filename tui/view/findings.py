@@ -46,8 +46,8 @@ def brief_lines(
 
 
 def early_text(record: RunRecord) -> str:
-    """Return how much of its time a load ran that ended early, by the finding about it: ``100 s of
-    180 s``, or for several steps ``2 of 12 steps``; empty without such a finding.
+    """Return how long a load ran that ended early: ``100 s of 180 s``; of several steps, how many
+    ended early: ``2 of 12 steps``. Empty without a finding about it.
     """
     found = [each for each in record.findings if (each.id, each.code) == ("short", "ended")]
     if not found:
@@ -65,8 +65,8 @@ def _steps_of(finding: Finding) -> list[str]:
 
 
 def told_once(findings: Sequence[Finding], record: RunRecord | None = None) -> list[str]:
-    """Return the messages of findings, equal ones once, with the points that they are about if they
-    are not about all points of `record`.
+    """Return the messages of findings, equal ones once, each with its points unless it is about all
+    points of `record`.
     """
     points = {
         str(step.index): " ".join(
@@ -90,7 +90,7 @@ def check_lines(
 ) -> list[Line]:
     """Return the findings of one check: all messages, then advice and meaning.
 
-    `when`: the time at which they applied, if they are of a running load. `record`: of the run.
+    `when`: the time at which they applied, for a running load. `record`: the run's.
     """
     mark, role = SEVERITY_MARKS[findings[0].severity]
     check = BY_ID.get(findings[0].id)
@@ -109,7 +109,8 @@ def check_lines(
 def rule_lines(findings: Sequence[Finding], width: int, *, mpi: bool) -> list[Line]:
     """Return the rule of each check that found something, under its title.
 
-    Its name is beside the title if that does not say it. `mpi`: the run has an MPI program.
+    The check's name is beside its title, unless the title begins with it. `mpi`: the run has an MPI
+    program.
     """
     found = dict.fromkeys(each.id for each in findings)
     checks = [check for name in found if (check := BY_ID.get(name)) is not None]
@@ -137,14 +138,12 @@ def clauses(rule: str) -> list[str]:
 
 
 def record_lines(record: RunRecord, width: int) -> list[Line]:
-    """Return every finding of a record in full, the rules of the findings, and last the checks that
-    had no data, of all steps and hosts or of some, or do not apply, with the reasons.
+    """Return every finding of a record in full, their rules, the checks without data for all or
+    some steps and hosts, and those that do not apply, with the reasons.
     """
     findings, not_made = list(record.findings), record.checks_not_made or {}
     found = [
-        line
-        for each in _by_check(findings)
-        for line in check_lines(each, width, record=record)
+        line for each in _by_check(findings) for line in check_lines(each, width, record=record)
     ]
     reasons = reasons_of(not_made)
     moot = {name for name, why in not_made.items() if not isinstance(why, str) and why.code in MOOT}
@@ -156,7 +155,7 @@ def record_lines(record: RunRecord, width: int) -> list[Line]:
         *(found or nothing()),
         *([*rules, Line()] if rules else []),
         *not_made_lines(missing, width),
-        *not_made_lines(gap_reasons_of(record), width, "No data of some steps or hosts"),
+        *not_made_lines(gap_reasons_of(record), width, "No data for some steps or hosts"),
         *not_made_lines(others, width, "Checks that do not apply"),
     ]
 
@@ -175,8 +174,8 @@ def _by_check(findings: Sequence[Finding]) -> list[list[Finding]]:
 def live_lines(found: LiveFindings, width: int, zero_t: float = 0.0) -> list[Line]:
     """Return the bottlenecks, then current and past findings, each in full with its time.
 
-    A bottleneck for which a finding has the same evidence is left to the finding. Below them: how
-    many checks run live, or that the run has ended; checks that failed. Times count from `zero_t`.
+    A bottleneck is left out if a finding has the same evidence. Below: how many checks run live,
+    or that the run has ended; checks that failed. Times count from `zero_t`.
     """
     limited = [
         line
@@ -236,8 +235,8 @@ def nothing() -> list[Line]:
 def not_made_lines(
     not_made: Mapping[str, str], width: int, title: str = "No data for these checks"
 ) -> list[Line]:
-    """Return the titles of checks that did not run, those of one reason together, and the reason
-    beside them.
+    """Return the checks that did not run by title, those with the same reason together, and the
+    reason beside them.
     """
     if not not_made:
         return []

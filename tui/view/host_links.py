@@ -19,7 +19,7 @@ SPEED_UNKNOWN = "speed unknown"
 
 
 class LinkLoad(Struct, frozen=True):
-    """The busiest link of a host: traffic of its busier direction, which its speed limits."""
+    """The busiest link of a host, with its speed and the traffic of its busier direction."""
 
     name: str  # prefix of its columns
     bytes_per_s: float

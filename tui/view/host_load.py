@@ -80,8 +80,8 @@ def load_table(
 ) -> list[Line]:
     """Return mean and maximum load on each host in the measured window.
 
-    Empty without telemetry. `thresholds` are those that the profile changed. Only the last run of a
-    line may exceed the width.
+    Empty without telemetry. `thresholds` are those that the profile changed. Only the last
+    column may exceed the width.
     """
     columns = columns_of(step, SPELLED_COLUMNS if width >= SPELLED_FROM else CLIENT_COLUMNS)
     marked = thresholds or {}
@@ -131,7 +131,7 @@ def load_cell(
 
 
 def busiest_title(hosts: Sequence[HostTelemetryRecord], speeds: LinkSpeeds) -> str:
-    """Return the title of the last column: what the hosts' telemetry has of NIC and disk."""
+    """Return the title of the last column: NIC and disk, as far as telemetry has them."""
     nic = link_title(hosts, speeds)
     has_disks = any(parse_column(name).family == "dev" for host in hosts for name in host.names)
     found = [*([nic] if nic else []), *(["disk"] if has_disks else [])]
@@ -183,7 +183,7 @@ def busiest_clients(step: StepRecord, speeds: LinkSpeeds = NO_SPEEDS) -> list[Bu
 
 
 def fullest_texts(step: StepRecord, speeds: LinkSpeeds = NO_SPEEDS) -> Iterator[str]:
-    """Yield the busiest client of each resource, by mean over the measured window."""
+    """Yield a line with the busiest client of each resource, by mean over the measured window."""
     if found := busiest_clients(step, speeds):
         yield f"busiest clients (mean): {', '.join(each.text for each in found)}"
 

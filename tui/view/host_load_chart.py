@@ -16,7 +16,7 @@ from tui.view.host_links import WAYS, LinkSpeeds, common_speed, link_load, link_
 from tui.view.host_load import Seconds, by_second, clients_of, servers_of
 
 PERCENTAGES = (("core.busy", "core", "latency"), ("cpu.busy", "CPU", "read"))
-NEAR = 0.5  # of the speed of a link; its limit is drawn from there
+NEAR = 0.5  # of a link's speed; its limit is drawn if the peak is above this share
 MARKS = (0.0, 50.0, 100.0)
 FULL = 100.0
 

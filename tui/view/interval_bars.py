@@ -13,7 +13,8 @@ from tui.text.table import Column
 
 WIDTH, LEAST_WIDTH = 31, 11  # odd: 0 is in the middle
 HALF = WIDTH // 2
-FEW, FAR = 3, 1.5  # rows, of fewer all fit the scale; times the next one that a longest may have
+# the scale fits all of fewer rows than this; a longest interval up to this times the next one
+FEW, FAR = 3, 1.5
 SIGN_AND_UNIT = 3  # cells beside the digits of an edge
 # half a scale; longer intervals end in an arrow
 REACHES = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)

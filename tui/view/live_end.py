@@ -1,4 +1,4 @@
-"""What is concluded from a run that has ended, in one line: verdict, length, bottleneck."""
+"""The conclusion of a run that has ended, in one line: verdict, length, bottleneck."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def ended_runs(
     """Return the verdict with the checks behind it, why the run ended, how long it measured, and
     its bottleneck, as far as they fit.
 
-    `kept`: what the record says; None if it is not written yet. `reason`, `length`: empty if they
-    say nothing. `hosts`: number of hosts.
+    `kept`: what the record says; None if it is not written yet. `reason`, `length`: left
+    out if empty. `hosts`: number of hosts.
     """
     why: list[Run] = [(reason, TEXT)] if reason else []
     lasted: list[Run] = [(length, TEXT)] if length else []

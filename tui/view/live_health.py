@@ -113,7 +113,7 @@ def health(
     """Return the worst finding, then steadiness and bottleneck.
 
     They are on one line if they fit, otherwise on up to `lines`. A finding that is the bottleneck
-    is told once. Empty if there is no load to judge and nothing was found.
+    is shown once. Empty if there is no load to judge and nothing was found.
     """
     told = found is not None and (found.now or found.was)
     judged = is_loaded(state) or is_mpi_load(state, plan)
@@ -193,8 +193,8 @@ def finding_of(
 
 
 def other_names(found: LiveFindings | None, covered: Collection[str]) -> list[str]:
-    """Return in words the current findings of checks that are not `covered`, with the host if it
-    is one.
+    """Return in words the current findings of checks that are not `covered`, with the host if they
+    are about a single one.
     """
     hosts: dict[str, set[str]] = {}
     for each in found.now if found is not None else ():
@@ -298,7 +298,7 @@ def is_loaded(state: RunState) -> bool:
 
 
 def is_mpi_load(state: RunState, plan: Plan | None) -> bool:
-    """Return whether an MPI program without samples is measured."""
+    """Return whether an MPI program without samples is being measured."""
     step = plan.steps[state.step] if plan is not None and state.step is not None else None
     return bool(
         step is not None
@@ -494,7 +494,7 @@ def bottleneck_runs(found: LiveFindings | None, state: RunState, plan: Plan | No
 
 
 def limited_by(bottleneck: BottleneckRecord, hosts: int) -> HealthText:
-    """Return a bottleneck of `hosts`; as a warning if the figure is then not the storage's."""
+    """Return a bottleneck; as a warning if it is outside the storage. `hosts`: number of hosts."""
     what, colon, evidence = bottleneck_text(bottleneck, hosts).partition(":")
     usual = TEXT if bottleneck.kind == "storage" else VALUE
     role = WARN if bottleneck.kind in OUTSIDE_STORAGE else usual

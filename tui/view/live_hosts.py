@@ -78,12 +78,12 @@ class HostLevels:
 
     def __init__(self) -> None:
         self.names: list[str] = []
-        self.levels: list[bytearray] = []  # by column: a level a host
+        self.levels: list[bytearray] = []  # by column: a level per host
         self._load: Measurement | None = None
         self._of: tuple[object, ...] = ()
         self._end_s = 0
         self._taken: tuple[object, ...] = ()  # everything up to this is read
-        self._rates: dict[str, list[float | None]] = {}  # by host: a mean a column
+        self._rates: dict[str, list[float | None]] = {}  # by host: a mean per column
         self._medians: list[float | None] = []
 
     def take(
@@ -204,7 +204,7 @@ class HostLevels:
 
     @property
     def notable(self) -> int:
-        """The steps below the median from which a host is slower than others."""
+        """Steps below the median, in all columns together, from which a host counts as slow."""
         return min(self._behind(), default=0) + NOTABLE
 
     def worst_first(self) -> list[StripRow]:
@@ -283,9 +283,9 @@ class StripRow(Struct, frozen=True):
 
 
 def words_of(used: Collection[int], *, whole: bool = True) -> list[tuple[int, str]]:
-    """Return the levels in use, each with its words.
+    """Return the levels in use, each with its meaning.
 
-    `whole`: the last share says of what it is.
+    `whole`: the last one says that shares are of the median.
     """
     shares = [(level, text) for level, text in OF_MEDIAN.items() if level in used]
     of = " of median" if whole else ""
@@ -293,7 +293,7 @@ def words_of(used: Collection[int], *, whole: bool = True) -> list[tuple[int, st
 
 
 def role_of(host: HostView) -> str:
-    """Return the role of a host that is behind: a warning, except for one that is out."""
+    """Return the role of a host that is behind: bad if it failed or is lost, else a warning."""
     return BAD if host.state in BROKEN else WARN
 
 
@@ -378,7 +378,7 @@ def count_states(hosts: Sequence[HostView], now: float) -> str:
 
 
 def shown_state(host: HostView, now: float) -> str:
-    """Return a host's activity as shown; for a failed one why, if a word or two say it."""
+    """Return a host's activity as shown; for a failed host the reason, if it is short."""
     if host.state == "failed" and host.problem_code in REFUSED:
         return REFUSED[host.problem_code]
     does = state_text(host, now)

@@ -25,7 +25,7 @@ class Marks:
     """
 
     def __init__(self) -> None:
-        self._of: object = None  # their finding
+        self._of: object = None  # finding and host of `_stalled`
         self._stalled: Sequence[int] = ()
 
     def of(
@@ -84,7 +84,7 @@ class Marks:
 
 
 def _end_of(state: RunState, host: str) -> str:
-    """Return how a host left the load: lost if nobody could ask it any more, failed otherwise."""
+    """Return how a host left the load: lost if it could not be reached any more, else failed."""
     view = state.hosts.get(host)
     step = state.steps.get(state.beside.step_of(host, state.step) or 0)
     ended = step.ended.get(("measure", host)) if step is not None else None

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from tui.record.search import SearchView
     from tui.record.search_figures import LatencyNow, PointNow
 
-LEAST_WHY = 16  # cells for the reason of a point, or a part of it
+LEAST_WHY = 16  # minimum cells for the reason of a point, or a part of it
 
 
 def budget_text(search: SearchRecord) -> str:
     """Return how much of its budget a search has spent: ``4 of at most 15 points``.
 
-    With the time, once more of it is spent than of the points: ``4 of at most 15 points, 8:10 of
-    10:00``.
+    The time follows once a larger share of it is spent than of the points:
+    ``4 of at most 15 points, 8:10 of 10:00``.
     """
     done, most = len(search.points), search.most_points
     points = f"{done} of {'at most ' if search.kind == 'capacity' else ''}{most} points"
@@ -104,10 +104,8 @@ def _role_of(figure: LatencyNow) -> str:
 
 
 def search_tiles(view: SearchView) -> list[FigureTile]:
-    """Return a tile with the capacity so far; those of the current point have its rate and its
-    limited latencies.
-
-    Empty without a capacity.
+    """Return tiles with the capacity so far, and with the current point's rate and limited
+    latencies; empty without a capacity.
     """
     answer = view.record.answer
     capacity = _capacity(answer, ended=view.ended) if answer is not None else None
@@ -166,7 +164,7 @@ def live_matrix_lines(tables: Sequence[MatrixTable], width: int, height: int) ->
 
 
 def legend_runs(tables: Sequence[MatrixTable]) -> list[Run]:
-    """Return the legend of the marks, with that of knees."""
+    """Return the legend of the marks, including knees if there are any."""
     knee: list[Run] = (
         [(KNEE, GOOD), (" knee  ", LABEL)] if any(table.knee_keys for table in tables) else []
     )

@@ -260,8 +260,8 @@ class HostsOverTime:
 
 
 def headroom(rows: int) -> float:
-    """Return how much taller a lane's scale is than its largest value: by an eighth of a row, so
-    that it does not touch the lane above.
+    """Return the factor by which a lane's scale exceeds its largest value: an eighth of a row stays
+    free, so that it does not touch the lane above.
     """
     return rows * EIGHTHS / (rows * EIGHTHS - 1)
 
@@ -276,7 +276,7 @@ def is_of(name: str, lane: Lane) -> bool:
 
 
 NAME = 15
-LEAST_BAR = 12  # cells of an operation's bar with what is said behind it
+LEAST_BAR = 12  # cells of an operation's bar with its text
 CELL = 10
 SPREAD = 9
 TOTAL = 11  # cells of a lane's time, or of its figure

@@ -508,7 +508,7 @@ def knee_text(found: KneeAt, scale: FigureScale) -> str:
 def table_notes(
     tables: Sequence[MatrixTable], bests_shown: Sequence[MatrixTable] = ()
 ) -> list[str]:
-    """Return notes on the tables: legend, meaning of repetitions, best points, points in noise.
+    """Return notes on the tables: legend, repetitions, best points, points within noise of them.
 
     `bests_shown`: tables whose best points have a table of their own.
     """

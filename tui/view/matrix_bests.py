@@ -41,9 +41,10 @@ class BestRow(Struct, frozen=True):
 
 
 def best_rows(table: MatrixTable) -> list[BestRow]:
-    """Return the best points of a sweep over several axes, by the values of its other axes.
+    """Return the best point along the main axis for each combination of values of the other axes.
 
-    Empty for fewer than two of them or very many, and if there are knees along other axes.
+    Empty for fewer than two or more than `MOST_ROWS` combinations, and if there are knees along
+    other axes.
     """
     axis = main_axis(table.cells, table.axes)
     if axis is None or any(found.axis != axis for found in table.knees):

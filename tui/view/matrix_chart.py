@@ -1,4 +1,4 @@
-"""A sweep as charts in cells: its figure along one axis, one curve per value of the others."""
+"""A sweep as text charts: its figure along one axis, one curve per value of the others."""
 
 from __future__ import annotations
 

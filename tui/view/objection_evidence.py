@@ -167,7 +167,7 @@ def how_long(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEv
 
 
 def sampled(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
-    """Yield what the sampled blocks of the files have in common, the worst host of each kind."""
+    """Yield how much of the sampled blocks, read and written, is distinct on the worst host."""
     known = [
         row
         for host in record.hosts
@@ -250,7 +250,8 @@ def together(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidenc
 def stragglers(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
     """Yield how far hosts are from the median host, and which hosts dropped out.
 
-    For operations of an MPI program: the hosts with the slowest and the fastest slowest rank.
+    For operations of an MPI program: the times of the slowest rank on the slowest and the fastest
+    host.
     """
     if step is None:
         return
@@ -438,7 +439,7 @@ def kept(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]
 
 
 def differences(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]:
-    """Yield performance-relevant differences of hosts, or that there are none."""
+    """Yield how the hosts' facts differ, or that no performance-relevant fact does."""
     from tui.record.host_facts import facts_together
     from tui.text.facts import differing_lines
 

@@ -81,10 +81,9 @@ class Objection(Struct, frozen=True):
     `checks` are relevant to it; of those in `supported_by`, only findings with these codes support
     it, and others are context. If a `decisive` check did not run for every step and host of the
     headline, the answer is unknown.
-    `not_applicable` returns why the objection does not apply to a run without a finding about it,
-    empty if it does;
-    `find_evidence` yields further evidence about the step of the headline. `passed`: what passed
-    checks show, in a few words.
+    `not_applicable` returns why the objection does not apply to a run, empty if it does; a finding
+    that supports the objection overrides it. `find_evidence` yields further evidence about the step
+    of the headline. `passed`: what passed checks show, in a few words.
     """
 
     id: str
@@ -475,7 +474,7 @@ def reason_of(answer: ObjectionAnswer, room: int) -> str:
 def fitting_text(evidence: ObjectionEvidence, room: int, *, brief: bool = False) -> str:
     """Return a piece of evidence in at most `room` cells if possible, else its first clause.
 
-    `brief`: prefer the few words.
+    `brief`: prefer its brief form.
     """
     text = " ".join(printable(evidence.text).split()).removeprefix(NOT_CHECKED)
     wanted = [evidence.brief or text] if brief else [text, evidence.brief]

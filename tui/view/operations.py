@@ -127,7 +127,7 @@ def _tile(phase: str, rate: float | None, moved: int, aside: str, place: int) ->
 def mean_of(view: MetadataView, phase: str) -> float | None:
     """Return the mean rate of an operation.
 
-    The tool's own mean if it was printed, otherwise the mean of the iterations so far.
+    This is the tool's own mean if it was printed, otherwise the mean of the iterations so far.
     """
     printed = view.result.operations.get(phase) if view.result is not None else None
     if printed is not None and printed.mean is not None:

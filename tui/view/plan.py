@@ -415,7 +415,7 @@ def load_fact(plan: Plan, ahead: LayoutAhead) -> PlanFact:
 
 
 def time_facts(plan: Plan, ahead: LayoutAhead) -> Iterator[PlanFact]:
-    """Yield how long a plan takes in all, of it the writing before the load."""
+    """Yield how long a plan takes, in all if known, and how long it writes before the load."""
     writing, pace = writing_text(plan, ahead), pace_text(plan, ahead)
     if total := total_text(plan, ahead):
         seconds = estimate_text(writing_s(plan, ahead) or 0.0)
@@ -442,7 +442,7 @@ def ramp_text(plan: Plan) -> str:
 def total_text(plan: Plan, ahead: LayoutAhead) -> str:
     """Return how long writing and load take together: ``about 21 min``.
 
-    Empty if the time of either is unknown, or nothing to speak of is written.
+    Empty if the time of either is unknown, or writing takes under 10 s.
     """
     bounds, seconds = time_bounds(plan), writing_s(plan, ahead)
     if bounds is None or seconds is None or has_fill(plan):

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class LayoutAhead(Struct, frozen=True):
-    """What is known of a layout that is ahead.
+    """What is known about a layout before it starts.
 
-    `missing_bytes` are still to be written, by the preflight. `bytes_per_s` is the rate that all
-    hosts reached together on the day `when`. `searched`: earlier runs were searched for a rate.
-    `per_host`: the plan is that of one host of any number.
+    `missing_bytes` are still to be written, according to the preflight. `bytes_per_s` is the rate
+    that all hosts reached together at the time `when`. `searched`: earlier runs were searched for a
+    rate. `per_host`: the plan is for one host, which stands for any number.
     """
 
     missing_bytes: int | None = None
@@ -116,7 +116,7 @@ def writing_s(plan: Plan, ahead: LayoutAhead) -> float | None:
 
 
 def estimate_text(seconds: float) -> str:
-    """Return an estimated duration: from 10 min on in whole minutes."""
+    """Return an estimated duration: in whole minutes if it is 10 min or more."""
     return units.span(round(seconds / 60) * 60 if seconds >= 600 else seconds)
 
 

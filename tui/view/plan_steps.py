@@ -43,7 +43,7 @@ class PlanPart(Struct, frozen=True):
         return "" if known else f"{self.points} of {possible} combinations"
 
     def marks(self, width: int) -> MarkTable | None:
-        """Return which combinations of two axes are measured, as a table of few rows.
+        """Return which combinations of two axes are measured, as the table with the fewest rows.
 
         None if all are, or if the table is wider than `width` cells.
         """
@@ -85,8 +85,8 @@ class MarkTable(Struct, frozen=True):
     measured: frozenset[tuple[str, ...]]
 
     def joined(self, width: int) -> MarkTable:
-        """Return the table with a single row for neighbours that are alike, as far as their labels
-        fit into `width` cells: ``4k,8k,16k``.
+        """Return the table with equal neighbouring rows joined, as far as their labels fit into
+        `width` cells: ``4k,8k,16k``.
         """
         room = width - (self.width - self.lead)
         rows: list[tuple[str, list[str]]] = []

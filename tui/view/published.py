@@ -160,7 +160,7 @@ class PublishedView(Struct, frozen=True):
 def published(
     record: RunRecord, user_dir: Path | None
 ) -> tuple[PublishedView | None, tuple[Problem, ...]]:
-    """Return a run next to the published results of its profile, and unreadable files.
+    """Return a run next to the published results of its profile, and problems of their files.
 
     The view is None without published results. A counter-experiment changes its load on purpose, so
     it has none.
@@ -229,7 +229,7 @@ def ours_text(found: PublishedComparison, each: Compared) -> str:
 
 
 def label_of(found: PublishedComparison, several: bool, record: RunRecord) -> str:
-    """Return the label of a published result; in a suite with the profile it belongs to."""
+    """Return the label of a published result, with its profile's name in a suite."""
     name = found.baseline.label or found.baseline.collection
     member = found.baseline.profile.partition("/")[2]
     own = record.profile.tag in (found.baseline.profile, *found.baseline.variants)
@@ -277,7 +277,7 @@ def value_text(figure: PublishedFigure, value: float | None) -> str:
 
 
 def theirs_text(baseline: Baseline, figure: PublishedFigure) -> str:
-    """Return a published figure, marked if its run is doubtful or invalid.
+    """Return a published figure, marked if it is doubtful or its run failed.
 
     Latencies and computed figures are in benchtui's units, others as printed, with a blank
     before the unit.
@@ -293,7 +293,7 @@ def theirs_text(baseline: Baseline, figure: PublishedFigure) -> str:
 
 def shown_text(baseline: Baseline, figure: PublishedFigure) -> str:
     """Return a published figure in benchtui's units, as ours are; both ends of a range. Marked if
-    its run is doubtful or invalid.
+    it is doubtful or its run failed.
     """
     quantity = figure.quantity
     low, high = (value_text(figure, end) for end in (quantity.low, quantity.high))

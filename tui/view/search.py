@@ -353,9 +353,10 @@ def capacity_lines(
     search: SearchRecord, width: int, height: int, *, coloured: bool = False
 ) -> list[Line]:
     """Return the page below the headline: contradictions, key facts, chart, rest of the answer,
-    evidence, which is beside the chart if there is room.
+    evidence; the evidence is beside the chart if there is room.
 
-    Contradictions and chart are `height` lines high; a low chart makes room for key facts too.
+    Contradictions and chart together are `height` lines high; a low chart also makes room for key
+    facts.
     """
     _, *facts = answer_facts(search)
     contradictions = _fact_lines([fact for fact in facts if fact[0] == CONTRADICTION], width)

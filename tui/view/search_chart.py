@@ -36,11 +36,11 @@ from tui.view.charts import (
 
 METRIC: dict[str, ChartMetric] = {"iops": "iops", "bytes_per_s": "bandwidth"}
 AIR = 1.05
-# octaves a row: latencies further from the limits are drawn at the edge, so that those on either
+# octaves per row: latencies further from the limits are drawn at the edge, so that those on either
 # side of a limit are apart
 OPEN = 0.4
-CLEAR_ROWS = 12  # from which on curves without a limit are drawn too
-FAR = 0.4  # of the highest rate: lowest ones above it do not begin their axis at 0
+CLEAR_ROWS = 12  # minimum rows to draw curves without a limit too
+FAR = 0.4  # of the highest rate: if the lowest is above this, the axis does not begin at 0
 WEAK = "*55"  # strength of curves without a limit, beside the one that has it
 NOW = "latency"  # a colour not used by the first three curves
 

@@ -333,8 +333,8 @@ class ReportedRun:
     record: RunRecord
     run_dir: Path | None = None
     published: PublishedView | None = None
-    called: str = ""  # its letter or title
-    history: Sequence[Trend] = ()  # of its profile on its target; a sweep has one a point
+    called: str = ""  # the title that the user gave it
+    history: Sequence[Trend] = ()  # of its profile on its target; a sweep has one per point
 
 
 def report_of(

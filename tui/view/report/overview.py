@@ -102,8 +102,8 @@ def card_of(
 ) -> Card:
     """Return the summary card of a run.
 
-    `place` is the id of the run's part, `called` its letter. `edited`: the profile was edited
-    after the run.
+    `place` is the id of the run's part, `called` the title that the user gave it. `edited`: the
+    profile was edited after the run.
     """
     number, unit, what = headline_parts(record)
     verdict, role = judged(record)

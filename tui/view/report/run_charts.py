@@ -154,7 +154,7 @@ def _sweep_spec(
 def operations_chart(step: StepRecord) -> Iterator[Chart]:
     """Yield charts of an MPI benchmark's operations.
 
-    Operations that move bytes come first. Each iteration is a point.
+    Operations that move bytes come first. Each iteration is a mark.
     """
     found = step.metadata.operations if step.metadata is not None else {}
     for moving in (True, False):

@@ -35,7 +35,7 @@ Row = TypeVar("Row")
 HEIGHT = 280
 DASH = [6, 4]
 AIR = 1.15
-OPEN = 8.0  # latencies this far over all limits do not widen the axis
+OPEN = 8.0  # latencies above this multiple of the largest limit do not widen the axis
 
 
 def sizing_blocks(search: SearchRecord, *, drawn: bool) -> Iterator[Block]:

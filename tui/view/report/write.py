@@ -104,7 +104,7 @@ def with_histories(
     """Return the runs, each with the history of its profile on its target.
 
     Only runs measured alike are in a history; if reported runs share a history, only the first one
-    has it. A history of fewer than SHOWN_FROM runs, with `always` LEAST_HISTORY, is left out.
+    has it. A history of fewer than SHOWN_FROM runs (with `always`, LEAST_HISTORY) is left out.
     Raises UsageError.
     """
     from tui.analysis.setup import head_at, head_of, measured, measured_at
