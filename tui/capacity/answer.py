@@ -247,8 +247,8 @@ def headroom(search: Search, point: SearchPoint) -> dict[str, float]:
 def contradictions(points: Sequence[SearchPoint]) -> list[Clause]:
     """Return the largest contradiction between points, in a list; empty without one.
 
-    A point exceeded a limit at clearly less load than another point that met all limits; or of two
-    points at full load, one exceeded a limit and one met all.
+    Either a point exceeded a limit at clearly less load than another point that met all limits; or
+    of two points at full load, one exceeded a limit and the other met all.
     """
     paced = [
         (at, each)
@@ -293,9 +293,9 @@ def _contradictions_at_full_load(points: Sequence[SearchPoint]) -> list[Clause]:
 
 
 def contradictions_of_settings(search: Search, points: Sequence[SearchPoint]) -> list[Clause]:
-    """Return the first contradiction between settings at full load, in a list.
+    """Return the first contradiction between settings at full load, in a list; empty without one.
 
-    A lighter setting exceeded a limit that a heavier one met. Empty if there is none.
+    That is a lighter setting that exceeded a limit although a heavier one met all.
     """
     at = {
         step: [place for place, each in enumerate(points) if each.offer.knobs == dict(step)]

@@ -116,8 +116,9 @@ def _shares_left(search: Search, points: Sequence[SearchPoint], top: float) -> l
 def shares_in_order(search: Search) -> list[float]:
     """Return the shares of the maximum in measuring order.
 
-    By default random, so that load is not confounded with time. Up-down measures every other share
-    upwards and the rest downwards, which shows after-effects of the previous load.
+    The default is a random order, so that load is not confounded with time. "up-down" measures
+    every other share upwards and the rest downwards, which shows after-effects of the previous
+    load.
     """
     shares = sorted(set(search.shares))
     if search.order == "up-down":

@@ -122,9 +122,9 @@ MANY = 1000  # degrees of freedom above which Student's t is taken as normal
 
 
 class UncertainPoint(Struct, frozen=True):
-    """A point of a load curve: rate, latency, standard error of ln(latency).
+    """A point of a load curve: rate, latency, standard error of ln(latency), None if unknown.
 
-    `degrees`: degrees of freedom of that error. None: unknown.
+    `degrees`: degrees of freedom of that error.
     """
 
     rate: float

@@ -44,7 +44,7 @@ def steadiness_of(
 ) -> Steadiness:
     """Return how steady a load was: the seconds that exceeded a limit, the trend of mean latency.
 
-    `directions`: to which directions each limit applies, by the limit's text.
+    `directions`: the directions to which each limit applies, by the limit's text.
     """
     bad = [_is_bad(limits, offer, each, directions) for each in seconds]
     changed = change_point(bad)

@@ -155,7 +155,7 @@ def value_of(headline: Headline, dirs: Mapping[str, Result], kind: str) -> float
 
 
 def found_in(headline: Headline, dirs: Iterable[str]) -> str:
-    """Return the direction that contains a headline's figure."""
+    """Return the direction to take a headline's figure from; it may not be among `dirs`."""
     names = list(dirs)
     wanted = headline.direction
     if headline.metric == "ops" and wanted not in names:
@@ -188,8 +188,8 @@ def total_rates(dirs: Mapping[str, DirectionResult]) -> tuple[float, float]:
 def with_mixed(dirs: Mapping[str, DirectionResult]) -> dict[str, DirectionResult]:
     """Return the directions plus `mixed` (reads plus writes).
 
-    Without it if `mixed` or `both` exists, if reads or writes are missing, or if they ran one after
-    the other.
+    It is not computed if it or `both` was measured, if reads or writes are missing, or if they ran
+    one after the other.
     """
     if MIXED in dirs or BOTH in dirs or not {"read", "write"} <= dirs.keys():
         return dict(dirs)
@@ -245,7 +245,7 @@ class HostSpread(Struct, frozen=True):
 def spread_of(values: Mapping[str, float | None], lag: float = LAG) -> HostSpread:
     """Return the spread of hosts around their median.
 
-    The band is three robust standard deviations, at least 3 % and at most up to the straggler
+    The band is three robust standard deviations, but at least 3 %, and not beyond the straggler
     limit. With fewer than two known values, or a median of 0, all deviations are unknown.
     """
     known = [value for value in values.values() if value is not None]
@@ -259,7 +259,7 @@ def spread_of(values: Mapping[str, float | None], lag: float = LAG) -> HostSprea
 
 
 def share_text(share: float | None) -> str:
-    """Return a deviation with its sign: ``-75 %``, ``+2 %``."""
+    """Return a deviation with its sign: ``-75 %``, ``+2 %``; a dash if it is unknown."""
     if share is None:
         return units.UNKNOWN
     rounded = round(share, 2)

@@ -60,8 +60,8 @@ def least_p(a: int, b: int) -> float:
 
 
 def can_decide(a: int, b: int, figures: int, alpha: float) -> bool:
-    """Return whether a Holm-corrected test of this many figures can find a significant
-    difference.
+    """Return whether a Holm-corrected test of this many figures can find a significant difference
+    between `a` and `b` repetitions.
     """
     return min(a, b) >= LEAST_RANKED_REPETITIONS and least_p(a, b) * figures <= alpha
 

@@ -155,7 +155,7 @@ class HeatBins:
     """Latencies of one direction over time.
 
     Column `k` covers `width_s` seconds from ``start_s + k * width_s``. Beyond `most` columns, pairs
-    of columns are merged exactly, so memory stays constant.
+    of columns are merged exactly, so memory is bounded.
     """
 
     __slots__ = ("_items", "_most", "_stamps", "columns", "start_s", "version", "width_s")

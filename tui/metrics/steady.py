@@ -1,5 +1,4 @@
-"""Steady state by SNIA's rule: limited range and slope over rounds of one load, over all hosts.
-Pure.
+"""Steady state by SNIA's rule: range and slope of the rounds of one load within limits. Pure.
 
 SSS PTS: over five rounds Max(y)-Min(y) is at most 20 % of their mean, and the least-squares line
 through them moves by at most 10 % of it over the window, slope x (rounds - 1).

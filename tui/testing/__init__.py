@@ -6,7 +6,8 @@
         replay(MyTool, Path("profile.yaml"), {"h1": Path("h1.out"), "h2": Path("h2.out")})
 
 `replay` checks the whole contract and raises `ContractError`, an AssertionError with one line per
-mistake; `CODES` lists the mistakes it finds. It needs no test framework."""
+mistake; `CODES` lists the mistakes it finds. It needs no test framework. The kits for sources and
+transports are in `tui.testing.sources` and `tui.testing.transports`."""
 
 from __future__ import annotations
 

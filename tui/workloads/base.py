@@ -203,7 +203,9 @@ class OnHost(Protocol):
         return ()
 
     def target_problem(self, check: TargetCheck, said: str) -> tuple[str, Clause | str] | None:
-        """Return (code, message) for a failed check; None if the run may continue."""
+        """Return (code, message) for a failed check, from what its command printed (`said`); None
+        if the run may continue.
+        """
         return f"{check.needs}-no-target", f"{check.target}: {said}"
 
     def program(self, step: Step) -> MpiProgram:

@@ -74,7 +74,7 @@ Explained = tuple[Severity, str, Told, str | None]  # text, text as a code, code
 
 
 def texts_of(rules: Sequence[Rule], kind: str = LINE) -> dict[str, Text]:
-    """Return the texts of what an explainer with these rules returns, by code."""
+    """Return the texts, by code, for what an explainer with these rules returns."""
     return {
         kind: partial(_explained, rules),
         "seen-times": "{quote} (seen {times} times)",

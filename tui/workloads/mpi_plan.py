@@ -39,10 +39,10 @@ SHARED = ("directory", "ranks_per_host", "program", "addresses")  # keys with on
 class MpiPlan:
     """How a program is planned.
 
-    `resolve` returns the launch of a section of a profile by tag, section and values of parameters;
-    it raises UsageError with all problems at once. The others return, for a launch: phases in
-    order; the program's arguments in a directory; bytes written by each rank, None if unknown;
-    lines about the work on some number of hosts, and those about what it means.
+    `resolve` returns the launch for a profile's tag, its section and values of its parameters; it
+    raises UsageError with all problems at once. The others return, for a launch: phases in order;
+    the program's arguments in a directory; bytes written by each rank, None if unknown; lines about
+    the work on some number of hosts, and notes on it.
     """
 
     resolve: Callable[[str, Any, Mapping[str, str]], MpiLaunch]

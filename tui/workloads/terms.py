@@ -31,7 +31,7 @@ class JobTerm(Struct, frozen=True):
     `label` is its name in the form, `choices` are words accepted in addition to its kind.
 
     The others are for jobs in words, such as ``4k random read qd16``. `words` are more names of the
-    key; one with ``#`` fixes where the value stands: ``x#``. `plain`: a value of this kind without
+    key; ``#`` in one marks the place of the value: ``x#``. `plain`: a value of this kind without
     a name is meant for this key. `means` are words that each stand for a value.
     """
 
@@ -102,7 +102,7 @@ def other_names(terms: Sequence[JobTerm], known: Collection[str]) -> Mapping[str
 
 def command_in(text: str | None) -> list[str]:
     """Return the words of the command line in the text of a job's profile; empty for any other
-    profile, including one that a job was saved as.
+    profile, including one saved from a job.
     """
     first = (text or "").partition("\n")[0]
     return shlex.split(first.removeprefix(JOB_LINE)) if first.startswith(JOB_LINE) else []

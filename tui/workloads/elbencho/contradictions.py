@@ -80,7 +80,7 @@ class PhaseTotals(Struct, frozen=True):
 class PhaseFacts(Struct, frozen=True):
     """Settings and amounts that one phase printed.
 
-    `config` has the names of the JSON. `reads` are the bytes read in a mixed phase.
+    `config` has the keys of elbencho's JSON. `reads` are the bytes read in a mixed phase.
     """
 
     name: str

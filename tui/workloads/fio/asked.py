@@ -205,9 +205,10 @@ def _last_blocks(entry: Entry) -> float:
 
 
 def verified(entry: Entry) -> Iterator[Found]:
-    """Yield a job that verifies its writes and has no reads, although it wrote all of its data.
+    """Yield the writes of a job that verifies them and has no reads.
 
-    A time limit ends a job before it verifies. Other jobs of a group may end it (exitall).
+    Jobs that may end before they verify are skipped: those with a time limit, and those of groups,
+    which other jobs may end (exitall).
     """
     options, job = entry.options, entry.job
     given = (options.get("verify") or "0").lower()

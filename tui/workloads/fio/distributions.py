@@ -176,7 +176,7 @@ def in_flight(
 
 
 def while_a_batch_completes(levels: Sequence[float]) -> int:
-    """Return the largest depth with a share, and one more I/O; 0 if there is none."""
+    """Return the largest depth with a share plus one; 0 without one, or if it has no upper end."""
     at = _deepest(levels)
     return LEVELS[at] + 1 if at < len(LEVELS) else 0
 

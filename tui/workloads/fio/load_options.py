@@ -154,8 +154,8 @@ NO_VALUE = ("readonly", "minimal", "append-terse", "showcmd", "parse-only", "war
 
 
 def changing_words(words: Sequence[str]) -> list[str]:
-    """Return the words on a command line that change the load: options of jobs, without those that
-    only affect where it runs or how fio reports, and further job files.
+    """Return the words on a command line that change the load: further job files, and options of
+    jobs except those that only affect where they run or how fio reports.
 
     fio accepts one or two hyphens, and the beginning of a name (getopt_long_only).
     """

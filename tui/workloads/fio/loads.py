@@ -212,7 +212,7 @@ UNCOUNTED = ("ramp_time", "ramp_size", "verify", "read_iolog", "fill_device", "f
 def moved_bytes(job: JobOptions) -> int | None:
     """Return the bytes that all workers of a job read, write and trim in total.
 
-    None if the job is bounded by time, or only the host knows.
+    None if the job is bounded by time, or its options do not determine the number.
     """
     timed = job.flag("time_based") and job.seconds("runtime") > 0
     copies = len(job.access) > 1 and "trim" in job.access  # trimwrite: twice its size

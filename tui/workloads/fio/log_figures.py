@@ -118,7 +118,7 @@ def _contradictions(
 
 
 class Logs(Struct, frozen=True):
-    """Logs with one kind and one name, by direction.
+    """Logs of one kind and one name, by direction.
 
     `rates`: the IOPS logs with the same name. `summed`: the JSON has sums of minima and
     maxima for a group.
@@ -386,7 +386,9 @@ Counts = Counter[int]  # by bucket, or by group of buckets
 
 def of_histograms(entries: Sequence[Entry], files: Sequence[KeptFile]) -> Iterator[Contradiction]:
     """Yield histogram logs that have I/Os missing from the JSON, or that miss more I/Os than fio
-    omits. Workers with a log of their own have an entry each, or share one.
+    omits.
+
+    Each worker must have its own log. Workers have one entry each, or one together.
     """
     for number, entry in enumerate(entries, 1):
         stem = (entry.options.get(OPTION) or "").rpartition("/")[2] or entry.job.jobname

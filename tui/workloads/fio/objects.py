@@ -2,7 +2,7 @@
 
 From engines/http.c: each block is an object of its own, `FILE_OFFSET_LENGTH`; trim is DELETE; a GET
 or DELETE answered with 404 counts as done, even in a bucket that does not exist; a flush is an
-error; after its first DELETE a worker sends every PUT as DELETE; any other status than 2xx ends the
+error; after its first DELETE a worker sends every PUT as DELETE; any status other than 2xx ends the
 job with EIO, and the status is only on stderr.
 """
 
@@ -44,7 +44,9 @@ OFF = (None, "", "0", "none", "random", "sequential")
 
 
 def object_problems(job: JobOptions) -> Iterator[tuple[str, str]]:
-    """Yield (option, reason) for I/O that fio's http engine cannot do, or counts without doing."""
+    """Yield (option, reason) for options that do not work with fio's http engine, or that would
+    expose secrets.
+    """
     if not job.on_objects:
         return
     for name in SECRETS:

@@ -88,12 +88,12 @@ class JobOptions(Struct, frozen=True):
         return None if value is None else str(value).strip()
 
     def flag(self, option: str, *, default: bool = False) -> bool:
-        """Return a boolean option; an option without a value is true."""
+        """Return a boolean option, `default` if it is not set; without a value it is true."""
         value = self.get(option)
         return default if value is None else value.lower() not in _FALSE
 
     def count(self, option: str, default: int = 1) -> int:
-        """Return an integer option. Raises UsageError."""
+        """Return an integer option, `default` if it is not set. Raises UsageError."""
         value = self.get(option)
         if value is None:
             return default
@@ -136,7 +136,7 @@ class JobOptions(Struct, frozen=True):
 
     @property
     def fileless(self) -> bool:
-        """Whether the engine uses no files on the host, or is an external one, which is unknown."""
+        """Whether the engine uses no files on the host, or is external, so that this is unknown."""
         return self.engine in FILELESS_ENGINES or is_external(self.get("ioengine") or "")
 
     @property
@@ -197,7 +197,9 @@ class JobOptions(Struct, frozen=True):
 
     @property
     def directions(self) -> tuple[str, ...]:
-        """Directions that fio reports for this job; `mixed` with unified_rw_reporting."""
+        """Directions that fio reports for this job, such as `sync`; `mixed` with
+        unified_rw_reporting.
+        """
         unified = (self.get("unified_rw_reporting") or "none").lower()
         found = ("mixed",) if unified in ("1", "mixed") else self.access
         return (*found, "sync") if self.syncs else found

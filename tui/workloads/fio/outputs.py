@@ -356,10 +356,10 @@ def _hosts(found: FioDocument) -> dict[tuple[str, int], tuple[str, list[KeptJob]
 
 
 def planned(jobs: Sequence[JobOptions]) -> tuple[list[JobLoad], float | None]:
-    """Return the jobs in common terms, and their runtime in seconds, None unless every job has one;
-    empty and None if the options are unreadable.
+    """Return the jobs in common terms, and their runtime in seconds.
 
-    The runtime that fio prints starts after startdelay and ramp_time.
+    The runtime is None unless every job has one. It starts after startdelay and ramp_time, as fio
+    prints it. Unreadable options give no jobs, and None.
     """
     try:
         known = bool(jobs) and all(job.seconds("runtime") > 0 for job in jobs)

@@ -348,8 +348,8 @@ def _runtime_ms(job: StatusJob) -> int:
 def latency_result(latency: StatusLatency | None) -> LatencyResult | None:
     """Return one kind of latency; None if fio counted none.
 
-    Percentiles are those that fio printed, limited to the exact maximum, which fio's may exceed,
-    and the standard ones that follow from its buckets.
+    Percentiles are those that fio printed, limited to the exact maximum, which they may exceed by
+    half a bucket, and the standard ones computed from its buckets.
     """
     if latency is None or latency.n == 0:
         return None

@@ -49,7 +49,7 @@ def worker_rates(total: int, workers: int) -> list[int]:
 
 
 def rate_of_gap(gap_us: int) -> float:
-    """Return the IOPS that fio achieves with Poisson arrivals whose mean gap is this option's.
+    """Return the IOPS that fio achieves with Poisson arrivals of this mean gap.
 
     fio cuts each gap to whole microseconds, which makes gaps 0.5 µs shorter on average.
     """
@@ -72,7 +72,7 @@ def shares(total: int, percents: Sequence[int]) -> list[int]:
 def in_proportion(total: int, parts: Sequence[float], least: Sequence[int]) -> list[int]:
     """Split a total in proportion to `parts`, each at least its minimum.
 
-    Raises ValueError.
+    Raises ValueError if the total is less than the sum of the minimums.
     """
     if total < sum(least):
         raise ValueError(f"{total} is less than {sum(least)}")
