@@ -152,7 +152,7 @@ async def test_a_run_that_measured_nothing_says_why_once_and_whole_with_a_key_th
         await app.settle(pilot)
         shown = " ".join(app.screen_text().split())
         assert shown.count("in use by run") == 1 and "unless renewed" in shown
-        assert "T asks whether to wait" in shown
+        assert "T wait for the hosts" in shown
         assert "--" not in app.text_of("#live-banner"), "a key helps, no option"
         assert "weka-[01-03]: in use" in shown and "no load" not in shown
         assert "not run" in app.text_of("#live-plan") and "IOPS" not in app.text_of(
@@ -181,7 +181,7 @@ async def test_a_run_that_measured_nothing_says_why_once_and_whole_with_a_key_th
         assert app.live.is_current
         app.open_result(maker.run_dir)
         await app.settle(pilot)
-        assert "T asks whether to wait" in app.text_of("#result-page")
+        assert "T wait for the hosts" in app.text_of("#result-page")
         await pilot.press("T")
         await app.settle(pilot)
         assert isinstance(app.screen, Confirm) and "ann@jump" in app.screen.body

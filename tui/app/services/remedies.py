@@ -148,9 +148,9 @@ OF_TARGET = (
     "target-not-a-file",
 )
 WORDS = {
-    "take": "asks whether to wait for the hosts, or to run anyway",
+    "take": "wait for the hosts, or run anyway (asks first)",
     "trust": "check the hosts' keys",
-    "change": "change it and run again",
+    "change": "change the plan and run again",
 }
 
 

@@ -61,7 +61,7 @@ LIVE = (
         "live.matrix",
         ("m",),
         "matrix",
-        "Show the matrix instead of the hosts, hide it, or both",
+        "Show the matrix in place of the hosts, then no matrix, then both",
     ),
     Action(
         "live.fold",
@@ -234,7 +234,7 @@ RUNS = (
         "Mark the run for a comparison; A is the oldest marked run",
            footer=4),
     Action("runs.compare", ("c",), "compare",
-        "Compare the marked runs, or this one, with the oldest",
+        "Compare the marked runs; if one is marked, compare it with this run",
            footer=5),
     Action("runs.sort", ("s",), "sort", "Sort by the next column", footer=6),
     Action("runs.reverse", ("S",), "reverse", "Reverse the run order"),
