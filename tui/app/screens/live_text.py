@@ -480,7 +480,8 @@ def messages(
     """Return the messages for all hosts, or for the single host shown.
 
     Unless the log is shown as a `whole` or the run has ended, messages about broken hosts are left
-    out: their rows say the same. In a run of several steps, a message begins with its step's name.
+    out: their rows say the same. In a run of several steps, a message about a step begins with the
+    step's name.
     """
     # shown above, in full
     told = [problem.message for problem in state.problems] if says_all(state) else []

@@ -173,9 +173,9 @@ def title_line(page: Page, width: int) -> Line:
 
 
 def badge_of(record: RunRecord, *, brief: bool = False) -> Run:
-    """Return the state of a run as a badge; of a complete run, also that its load ended early.
+    """Return the state of a run as a badge, or that the load of a complete run ended early.
 
-    Unless `brief`, the latter has the time that the load ran.
+    Unless `brief`, the latter includes for how long the load ran.
     """
     early = early_text(record) if record.state == "complete" else ""
     if early:
@@ -242,7 +242,7 @@ def measured_text(page: Page) -> str:
 
 
 def below_lines(page: Page, width: int) -> list[Line]:
-    """Return the number of objections, findings and published results, with the keys for them.
+    """Return the counts of objections, findings and published results, with the keys for them.
 
     Empty on a wide screen, which has room for these themselves.
     """
