@@ -56,7 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run the action."""
+    """Run the chosen verb."""
     return {"list": list_all, "show": show_one, "compare": compare_run, "check": check}[args.verb](
         args
     )

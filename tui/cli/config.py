@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run the action; without an action show the settings."""
+    """Run the chosen verb; without one, show the settings."""
     path = paths_without_settings().settings
     verbs: dict[str | None, Callable[[argparse.Namespace, Path], None]] = {
         None: show,

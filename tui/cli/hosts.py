@@ -96,7 +96,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run the action."""
+    """Run the chosen verb."""
     verbs = {
         "list": list_all,
         "check": check_all,

@@ -101,7 +101,7 @@ def add_job(show: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run the action."""
+    """Run the chosen verb."""
     from tui.engine.inputs.profiles import Catalogue
 
     catalogue = Catalogue(paths().profiles)

@@ -486,6 +486,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run the action and return the exit code."""
+    """Run the chosen verb and return the exit code."""
     code: int = args.do(args, run_store(args.shared))
     return code

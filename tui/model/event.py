@@ -112,8 +112,8 @@ class HostFactsCollected(Event, tag="host_facts"):
 class HostClock(Event, tag="host_clock"):
     """A host's wall clock minus the jump host's: `offset_s`, accurate to `uncertainty_s`.
 
-    `run_zero_ms` is the jump host's wall clock at t = 0, which maps host times to the run's time
-    line.
+    `run_zero_ms` is the jump host's wall clock at t = 0, which maps host times to the run's
+    timeline.
     """
 
     host: str
@@ -124,7 +124,7 @@ class HostClock(Event, tag="host_clock"):
 
 
 class RunResumed(Event, tag="run_resumed"):
-    """Another engine took over, `gap_s` seconds after the last event of the dead one.
+    """Another engine took over, `gap_s` seconds after the last event of the engine that died.
 
     `going_on`: the new engine measures missing steps, instead of only collecting what is left.
     """

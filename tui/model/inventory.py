@@ -236,7 +236,7 @@ def _hosts(
 def _addresses(
     key: str, entry: HostEntry, count: int, document: YamlDocument, problems: list[Problem]
 ) -> list[str | None]:
-    """Return one address per host, None without one.
+    """Return an address, or None, per host.
 
     A range of hosts needs an address range of the same length; anything else is added to
     `problems`.

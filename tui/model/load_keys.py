@@ -31,8 +31,8 @@ OF_STEPS = frozenset(("sweep", "repeat"))
 def load_keys(text: str, bases: tuple[tuple[str, str], ...] = ()) -> LoadKeys:
     """Return the values that affect the load by their path, such as ``fio.global.direct``.
 
-    `bases` are tag and text of the profiles that it extends; their paths begin with the tag. Values
-    of parameters are left out, because a record has those that were used.
+    `bases`: tag and text of the profiles that the text extends; their paths begin with the tag.
+    Values of parameters are left out, because a record has those that were used.
     """
     found = _of_text(text)
     for tag, base in bases:
@@ -47,7 +47,7 @@ def differing(one: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
 
 
 def digest_of(keys: Mapping[str, str]) -> str:
-    """Return a short digest of values by path; empty without any."""
+    """Return a short digest of values by path; empty if there are none."""
     text = msgspec.json.encode(dict(keys), order="sorted")
     return sha256(text).hexdigest()[:12] if keys else ""
 

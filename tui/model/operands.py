@@ -63,7 +63,7 @@ def is_clause(value: object) -> TypeGuard[Clause]:
 
 
 def listed(value: Any) -> Any:
-    """Return an operand with lists for tuples, as in JSON."""
+    """Return an operand with tuples as lists, as in JSON."""
     if isinstance(value, dict):
         return {name: listed(each) for name, each in value.items()}
     return [listed(each) for each in value] if isinstance(value, list | tuple) else value

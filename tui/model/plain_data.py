@@ -236,7 +236,7 @@ def percentile_name(printed: str) -> str | None:
 
 
 def parse_utc(text: str) -> datetime | None:
-    """Parse a time in RFC 3339, UTC without an offset; None if the text is not one."""
+    """Parse an RFC 3339 time, as UTC if it has no offset; None if the text is not one."""
     try:
         when = datetime.fromisoformat(text)
     except ValueError:

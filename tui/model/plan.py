@@ -18,7 +18,7 @@ from tui.model.search import Proof, Search
 
 
 class Provider(Struct, frozen=True, omit_defaults=True):
-    """Provider of a load generator: entry point, package and version. Empty if unknown."""
+    """Provider of a load generator. Package and version are empty if unknown."""
 
     entry_point: str
     package: str = ""
@@ -187,7 +187,7 @@ class Skew(Struct, frozen=True, omit_defaults=True):
 
 
 class JobLoad(Struct, frozen=True, omit_defaults=True):
-    """Load of one job of a step on each host, in common terms for the checks.
+    """Load of one job of a step on each host, in terms that suit all load generators, for checks.
 
     `held` are I/Os in flight on one host, workers x iodepth. Offered rates are also per host.
     """

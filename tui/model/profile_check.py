@@ -411,7 +411,7 @@ def name_problems(document: YamlDocument) -> Iterator[Problem]:
 
 
 def problems(profile: Profile, document: YamlDocument, known: Collection[str]) -> Iterator[Problem]:
-    """Yield problems in a profile that its schema accepts.
+    """Yield problems that the schema of profiles accepts.
 
     `known`: names of parameters, including broken ones.
     """

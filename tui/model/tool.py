@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class EntryPoint(NamedTuple):
     """A name under which a package registers an object, with the folder of its metadata.
 
-    Importing importlib.metadata would take longer than reading all of them.
+    Importing importlib.metadata would take longer than reading all entry points.
     """
 
     name: str
@@ -146,7 +146,7 @@ class InProfile(Protocol):
         """Yield problems beyond the model.
 
         `texts`: values of placeholders, with default parameters. A parameter with an invalid
-        default is missing in it; the placeholders themselves are already checked.
+        default is missing from it; the placeholders themselves are already checked.
         """
         return ()
 

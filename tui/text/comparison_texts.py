@@ -13,7 +13,7 @@ NOT_AS_SEALED = "seal missing, or verdict or findings differ from it; see runs v
 
 
 def comparison_text(told: Clause | None) -> str:
-    """Return the text for a code; empty without one."""
+    """Return the text for a code; empty for None."""
     return "" if told is None else text_by_code(COMPARISON, told["code"], told["operands"])
 
 

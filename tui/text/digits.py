@@ -49,8 +49,8 @@ class FigureTile(Struct, frozen=True):
     """One figure in large digits.
 
     When room is short, the tiles with the highest `drop` are dropped first; a tile with `drop` 0 is
-    always shown. `aside` follows the title, such as the average. `short`: the title to use if the
-    tiles do not fit with their full titles.
+    always shown. `aside`: text after the title, such as an average. `short`: the title to use if
+    the tiles do not fit with their full titles.
     """
 
     title: str

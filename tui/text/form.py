@@ -21,7 +21,7 @@ BY_GENERATOR = "by-generator"
 
 
 def version(number: float) -> str:
-    """Return as text a version stored as one number: 1000 times major plus minor."""
+    """Return a version stored as one number (1000 times major plus minor) as text."""
     major, minor = divmod(int(number), 1000)
     return f"{major}.{minor}"
 

@@ -169,7 +169,7 @@ class HeatCells:
         return not any(part.columns for part in self.parts)
 
     def items(self, start_s: int, end_s: int) -> Items:
-        """Return the I/O counts from `start_s` to `end_s`."""
+        """Return the I/O counts by bucket from `start_s` to `end_s`."""
         return merged_items(part.between(start_s, end_s) for part in self.parts)
 
     def percentiles(self, start_s: int, end_s: int) -> dict[float, float | None]:
@@ -244,7 +244,7 @@ class HeatCells:
 def calm_rows(places: Sequence[float]) -> list[int]:
     """Return the row for each place of a line, with as few jumps as possible.
 
-    A line whose values vary about the edge of two rows stays in the row of their median.
+    A line whose values vary around the edge between two rows stays in the row of their median.
     """
     found: list[int] = []
     while len(found) < len(places):

@@ -23,7 +23,7 @@ def names_of(hosts: Sequence[str]) -> str:
 
 
 def swept_text(values: Sequence[str]) -> str:
-    """Return the values of a swept parameter: ``4k,64k``, ``4k–1M``."""
+    """Return the values of a swept parameter: ``4k,64k``; ``4k–1M`` for more than three."""
     return ",".join(values) if len(values) <= LISTED_VALUES else f"{values[0]}–{values[-1]}"
 
 

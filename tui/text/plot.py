@@ -1,4 +1,4 @@
-"""Charts as lines of styled text, and the time axis that all charts of a benchmark run share."""
+"""Charts as lines of styled text, and the time axis that all charts of a run share."""
 
 from __future__ import annotations
 
@@ -535,7 +535,7 @@ def axis_of(
 ) -> TimeAxis:
     """Return the time axis of a load: the time so far, lengthened by at most a sixth.
 
-    It grows in steps, so that charts are not drawn anew in each second. It is at least `LEAST_S`
+    It grows in steps, so that charts are not redrawn every second. It is at least `LEAST_S`
     long, but no longer than the planned time until the load exceeds that.
     """
     shown_s = max(elapsed_s, LEAST_S)

@@ -149,7 +149,7 @@ def with_ticks(
     """Return the rows of a chart after their labels, which are `room` cells wide.
 
     `grid` draws a faint line from each inner mark through its row, if that has no values: pieces of
-    a line between values would look like values. The outermost rows have the frame.
+    a line between values would look like values. The outermost rows get none: the frame is there.
     """
     known = {each.row: each for each in ticks}
     found: list[tuple[Run, ...]] = []

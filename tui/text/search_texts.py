@@ -182,7 +182,7 @@ NOT_HELD = "not confirmed over a longer time"
 
 
 def not_held(failure: str | None, seconds: float) -> str:
-    """Return why the answer is not held."""
+    """Return why the answer was not confirmed by a hold."""
     ended = f"the search ended before a hold of {units.span(seconds)}"
     return f"{NOT_HELD}: {failure or ended}"
 

@@ -120,15 +120,15 @@ def figure_lines(found: Comparison, width: int | None, *, every: bool = False) -
 
 
 def method_lines(found: Comparison, width: int) -> list[Line]:
-    """Return how changes were tested, after an empty line; empty if nothing was."""
+    """Return how changes were tested, after an empty line; empty if none were tested."""
     if found.search is not None or not (methods := list(_methods(found, width))):
         return []
     return [Line(), *methods]
 
 
 def method_line(found: Comparison, width: int, key: str) -> list[Line]:
-    """Return in one line how changes were tested, with the key that explains it; empty if nothing
-    was.
+    """Return in one line how changes were tested, with the key that explains it; empty if none
+    were tested.
     """
     used = [
         each.effect.method for each in found.changes if each.effect and each.effect.p is not None
@@ -379,7 +379,7 @@ def signed(share: float | None) -> str:
 
 
 def change_role(change: Change) -> str:
-    """Return the role of a change: a colour if it is certain, dim if it may be none."""
+    """Return the role of a change: a colour if it is certain, dim if there may be no change."""
     return SURE.get(change.word) or (BRIGHT if excludes_none(change) else LABEL)
 
 

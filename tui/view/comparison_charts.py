@@ -135,8 +135,8 @@ def latency_page(
 ) -> list[Line]:
     """Return figures and charts of the latencies of both sides, one direction after the other.
 
-    `names`: what the sides are called. `height`: of the screen; a direction takes as much, or more
-    if that is too little. Empty without latencies that both have.
+    `names`: what the sides are called. `height`: lines of the screen, which each direction
+    fills, or exceeds if they are too few. Empty if the sides have no latencies in common.
     """
     lines: list[Line] = []
     for each in latencies_of(found):

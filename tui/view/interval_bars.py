@@ -49,7 +49,7 @@ def interval_bars(
 
 
 def _span(change: Change) -> tuple[float, ...]:
-    """Return both ends of a change's interval as shares, 0 for no change; empty without one."""
+    """Return both ends of a change's interval as shares, 0 for no change; empty if it has none."""
     effect = change.effect
     if effect is None or effect.low is None or effect.high is None:
         return ()

@@ -170,7 +170,7 @@ def _quiet(state: RunState, problem: Worst) -> list[str]:
 
 
 def _limiting(found: LiveFindings | None, state: RunState) -> LiveFinding | None:
-    """Return the finding with the evidence of the current step's bottleneck; None without one."""
+    """Return the finding with the evidence of the current step's bottleneck, if there is one."""
     bottleneck = found.bottlenecks.get(state.step or 0) if found is not None else None
     if found is None or bottleneck is None:
         return None
@@ -180,7 +180,7 @@ def _limiting(found: LiveFindings | None, state: RunState) -> LiveFinding | None
 def finding_of(
     bottleneck: BottleneckRecord, found: LiveFindings, step: int | None
 ) -> LiveFinding | None:
-    """Return the current finding with the evidence of a step's bottleneck; None without one."""
+    """Return the current finding with the evidence of a step's bottleneck, if there is one."""
     same = FOUND_AS.get(bottleneck.kind)
     return next(
         (

@@ -321,7 +321,7 @@ def mark_of(
 ) -> Run:
     """Return the symbol for a host's state, with its role.
 
-    The mark of a straggler or of a finding takes precedence.
+    Silence, a straggler and a finding take precedence, in this order.
     """
     activity = host.activity(now)
     if activity in ("silent", "ended early"):

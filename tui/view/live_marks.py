@@ -63,7 +63,7 @@ class Marks:
     ) -> Sequence[int]:
         """Return the second of the run in which each stall began, for all hosts or for one.
 
-        Only hosts of the current finding are searched; empty without one.
+        Only hosts of the current finding are searched; empty if there is no finding.
         """
         now = found.now if found is not None else ()
         stall = next(

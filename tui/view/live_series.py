@@ -583,7 +583,7 @@ def _named(name: str, count: int, *, whole: bool) -> str:
 
 
 def where(view: MetadataView, now: float) -> list[Run]:
-    """Return the current iteration and phase, its time so far, and its previous time."""
+    """Return the current iteration and phase, its time so far, and that of the iteration before."""
     iteration: Run = (f"iteration {view.iteration} of {view.iterations}", VALUE)
     if view.result is not None:
         return [iteration, ("  done" if view.result.final else "  ended early", LABEL)]

@@ -59,7 +59,7 @@ def best_rows(table: MatrixTable) -> list[BestRow]:
 
 
 def best_lines(table: MatrixTable, width: int) -> list[Line]:
-    """Return the table of the best points; empty without one."""
+    """Return the table of the best points; empty if there are none."""
     rows, axis = best_rows(table), main_axis(table.cells, table.axes)
     if not rows or axis is None:
         return []
@@ -69,7 +69,7 @@ def best_lines(table: MatrixTable, width: int) -> list[Line]:
 
 
 def best_table(table: MatrixTable) -> DocumentTable | None:
-    """Return the table of the best points for a report; None without one."""
+    """Return the table of the best points for a report; None if there are none."""
     rows, axis = best_rows(table), main_axis(table.cells, table.axes)
     if not rows or axis is None:
         return None

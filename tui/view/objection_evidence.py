@@ -128,7 +128,7 @@ def layout(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvid
 def attested(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]:
     """Yield the attested conditions under which writes survive a power cut.
 
-    One answered with yes is enough, as for the check; others are then facts.
+    One answered with yes is enough, as for the check; the others are then only facts.
     """
     weights = {"yes": "refutes", "no": "partly", "unknown": "unknown"}
     known = [

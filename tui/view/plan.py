@@ -317,7 +317,7 @@ CACHES = {
 class PlanFact(Struct, frozen=True):
     """One fact of a plan: label, main text, and secondary text (`more`).
 
-    `names` is a list that may be shortened to fit. `warns`: a person should notice it.
+    `names` is a list that may be shortened to fit. `warns`: the user should notice it.
     """
 
     label: str
@@ -430,7 +430,7 @@ def time_facts(plan: Plan, ahead: LayoutAhead) -> Iterator[PlanFact]:
 
 
 def ramp_text(plan: Plan) -> str:
-    """Return how much of the load is ramp, which is not measured; empty without one."""
+    """Return how much of the load is ramp, which is not measured; empty if there is no ramp."""
     ramps = [step.ramp_s for step in plan.steps if not step.is_fill]
     whole = sum(ramps)
     if not whole or plan.search is not None:

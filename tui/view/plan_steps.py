@@ -63,7 +63,7 @@ class PlanPart(Struct, frozen=True):
 
     @property
     def grids(self) -> list[Grid]:
-        """Which combinations are measured: a few grids that together have each of them once.
+        """Which combinations are measured: a few grids that together contain each once.
 
         The axes, if every combination is measured or many grids are needed.
         """
@@ -131,7 +131,7 @@ def corner_text(down: str, across: str) -> str:
 
 
 def grids_of(axes: Sequence[str], combinations: Iterable[tuple[str, ...]]) -> list[Grid]:
-    """Return grids of values by axis that together have each of the combinations once.
+    """Return grids of values by axis that together contain each combination once.
 
     Values of one axis that are combined with the same values of the others share a grid.
     """

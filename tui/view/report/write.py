@@ -134,7 +134,7 @@ def written(
     words: Sequence[str] = (),
     versus: Versus = ALONE,
 ) -> str:
-    """Return the report of runs as text of a file.
+    """Return the report of runs as the text of a file.
 
     `redact` replaces names, addresses, paths and `words`, and removes notes. Raises UsageError for
     unreadable thresholds of a profile.
