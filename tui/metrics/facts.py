@@ -26,7 +26,7 @@ Value = str | int | float | bool | None
 Leaf = Value | tuple[str, ...]
 """One comparable value; each word of a list is a separate value."""
 
-USABLE = {"cpus_usable": "cpus", "mem_usable_bytes": "mem_bytes"}  # report if below this
+USABLE = {"cpus_usable": "cpus", "mem_usable_bytes": "mem_bytes"}  # compared only if below this
 NONE = "none"
 WITHOUT = "without"
 OPTIONAL = ("bond_mode", "bond_hash", "md_level", "md_action", "nfs_version", "paths", "via")

@@ -159,7 +159,7 @@ class Planning(Protocol):
 class OnHost(Protocol):
     """Interface of a load generator on hosts, before and while its commands run."""
 
-    job_file: str = "job"  # what a task's `job_file` is called in the directory its command runs in
+    job_file: str = "job"  # name of a task's `job_file` in the directory of its command
     # one command on each host, released together; or one MPI program over all
     executor: ExecutorName = "per-host"
     # its processes keep the planned command line, except for the path of the program
@@ -352,7 +352,7 @@ class ImportedOutput(Struct, frozen=True):
     metadata: MetadataResult | None = None
     samples: Sequence[Sample] = ()
     problems: Sequence[tuple[str, Clause | str]] = ()
-    tool: str = ""  # whose output it is; empty: of the load generator that read it
+    tool: str = ""  # the load generator that wrote it; empty: the one that read it
     mark: FormatMark | None = None  # of a measurement that may be saved in several formats
     options: LoadOptions | None = None  # None: neither in the output nor in a command line
 

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from tui.model.address import HostAddress
     from tui.workloads.mpi_body import MpiBody
 
-OWN_DIRECTORY = "benchtui-RUN"  # what stands in a plan for the run's own directory
+OWN_DIRECTORY = "benchtui-RUN"  # placeholder in plans for the run's own directory
 MOST_RANKS = 4096  # on one host
 COUNTS = {"ranks_per_host": MOST_RANKS, "iterations": 10**4}
 LONGEST_S = 86400
-SHARED = ("directory", "ranks_per_host", "program", "addresses")  # keys with one text
+SHARED = ("directory", "ranks_per_host", "program", "addresses")  # keys with a single value
 
 
 @dataclass(frozen=True, slots=True)

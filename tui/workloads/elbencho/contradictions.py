@@ -50,7 +50,7 @@ DIRECTORY, BUCKET = "dir", "bucket"
 ENTRIES = ("WRITE", "READ", "STAT", "RMFILES", "HEADOBJ", "RMOBJECTS")
 # options with which the files are not those of -n and -N, or settings are read from a file
 UNTOLD = ("configfile", "treefile", "dirsharing", "sharesize", "s3multidel", "hostsfile")
-# a phase may end early, or do more than once over
+# with these, a phase may end early, or work on files more than once
 UNBOUNDED = ("timelimit", "infloop", "randamount", "rand", "rwmixthr", "rwmixthrpct")
 FLAGS = frozenset(
     ("write", "read", "stat", "mkdirs", "delfiles", "deldirs", "infloop", "direct", "rand")

@@ -193,7 +193,7 @@ class ElbenchoReader:
             for code, told in self._explainer.codes.items()
             if code != "elbencho-stopped-by-signal"
         }
-        refused = {STATUS, NO_ANSWER} & set(found)  # says why there is none
+        refused = {STATUS, NO_ANSWER} & set(found)  # they say why there is no result
         if not refused and not any(each.dirs for each in self._over):
             found["elbencho-no-output"] = self._why_no_output(exit_code)
         if self._unreadable:

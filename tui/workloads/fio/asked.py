@@ -109,7 +109,7 @@ def directions_of(entry: Entry) -> Iterator[Contradiction]:
         if part is not None and not part.total_ios:
             kept = part.whole.n if part.whole is not None else 0
             if has(options, RAMPS) and kept <= options.in_flight:
-                continue  # sent in the ramp, complete after it
+                continue  # sent in the ramp, completed after it
             if kept or part.io_bytes:
                 yield Contradiction("no-ios", kept or part.io_bytes, 0.0, job.jobname, name)
     others = ("verify", "verify_only", "do_verify", "read_iolog", "replay_redirect")

@@ -151,7 +151,7 @@ def _of_entry(entry: Entry, *, alone: bool) -> Iterator[Contradiction]:
         yield from named(samples_of(entry, name, part), entry, name)
         yield from named(_multiples(part, batch_of(entry.options)), entry, name)
         yield from named(holes_of(part), entry, name)
-        if not entry.merged:  # whose jobs may count other latencies than each other
+        if not entry.merged:  # the jobs of a group may count different kinds of latency
             yield from named(_latency_counts(part, numjobs_of(entry.options)), entry, name)
     if entry.merged:
         yield from named(_counts_of_shares(entry.job), entry, "")
@@ -520,7 +520,7 @@ def _off_cpu(
         return
     called_s = sum(call.n * call.mean for call in known) / 1e9
     if called_s * 1000 > entry.job.job_runtime:
-        return  # with disable_lat, submissions are timed from no start
+        return  # with disable_lat, submissions have no start time
     longest_s = max(call.max for call in known) / 1e9
     if called_s > LEAST_S and called_s * (1 - UNSEEN) > spent_s + entry.job.ctx * longest_s:
         yield "off-cpu", called_s, spent_s

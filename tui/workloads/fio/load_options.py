@@ -148,7 +148,7 @@ def _number(name: str, kind: str, text: str) -> str:
 PLACEMENT = frozenset((
     "cpus_allowed", "cpus_allowed_policy", "cpumask", "numa_cpu_nodes", "numa_mem_policy", "nice",
 ))  # fmt: skip
-# of fio itself (init.c, l_opts): other jobs, or none
+# options of fio itself that select other jobs, or none (init.c, l_opts)
 OF_FIO = ("section", "client", "remote-config", "profile", "parse-only", "showcmd")
 NO_VALUE = ("readonly", "minimal", "append-terse", "showcmd", "parse-only", "warnings-fatal")
 

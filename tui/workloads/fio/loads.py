@@ -205,7 +205,7 @@ def _range_bytes(job: JobOptions) -> int | None:
     return min((size for size in (each, job.size("filesize")) if size), default=None)
 
 
-# With these a load ends before its size is done, or what counts is not all that it does.
+# With these a load ends before its size is done, or does I/O that is not counted.
 UNCOUNTED = ("ramp_time", "ramp_size", "verify", "read_iolog", "fill_device", "fill_fs", "exitall")
 
 

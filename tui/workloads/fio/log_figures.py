@@ -85,7 +85,7 @@ def _is_whole(entries: Sequence[Entry], files: Sequence[KeptFile]) -> bool:
     numbered = {int(match["job"]) for match, _ in logs if match["job"]}
     shared = [file for match, file in logs if not match["job"] and match["kind"] in OPTION_OF]
     if len({match["stem"] for match, _ in logs}) > 1:
-        return False  # they are put beside it by name
+        return False  # logs of several names may be of several loads
     if numbered:
         return len(numbered) >= workers
     return workers <= 1 or all(
@@ -103,7 +103,7 @@ def _contradictions(
     """Yield contradictions. Nothing if it is unclear whose logs they are."""
     alone = all(entry.alone for entry in entries)
     if not alone and len(entries) > 1:
-        return  # which workers are a group's is not printed
+        return  # fio does not print which workers are in a group
     rates = _by_stem("iops", files)
     for kind, option in OPTION_OF.items():
         for stem, found in _by_stem(kind, files).items():

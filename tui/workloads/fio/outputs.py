@@ -178,7 +178,7 @@ def _inner(text: str, file: str) -> Iterator[tuple[int, bytes]]:
             value, at = decoder.raw_decode(text, match.end() - 1)
         except (ValueError, RecursionError) as error:
             at = match.end()
-            # it also counts the lines before its place
+            # the error also counts the lines before its place
             wasted += 2 * getattr(error, "pos", len(text)) - at
             continue
         for each in _of_fio(value):
@@ -251,7 +251,7 @@ def _outputs(
     """Yield the output of each host and phase, with the number of the phase."""
     try:
         wrong = contradictions(data, found.shared_by)
-    except UsageError:  # options in a form that is not read
+    except UsageError:  # options in an unknown form
         wrong = {}
     for (host, port), (name, jobs) in _hosts(found).items():
         shared = found.shared_by(host, port)

@@ -65,7 +65,7 @@ def _refuse_unknown(kinds: dict[str, Any], known: list[str]) -> None:
         "properties": {"jobs": {"not": {"additionalProperties": {"not": external}}}},
     }
     ref = {"$ref": "#/$defs/KnownOptions"}
-    values = {"$ref": "#/$defs/KnownValues"}  # `extra_options` hands on names with any value
+    values = {"$ref": "#/$defs/KnownValues"}  # `extra_options` passes on names with any value
     valued = {"properties": {"global": values, "jobs": {"additionalProperties": values}}}
     closed = {"properties": {"global": ref, "jobs": {"additionalProperties": ref}}}
     kinds["Fio"] |= {

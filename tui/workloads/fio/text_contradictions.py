@@ -130,7 +130,7 @@ def _of_section(section: PrintedSection, printed: Printed) -> Iterator[Contradic
     ]
     for name, part in dirs.items():
         told.append((name, _twice(figures, name)))
-        if name != "mixed":  # whose samples are those of reads and of writes
+        if name != "mixed":  # its samples are those of reads and of writes
             told.append((name, _samples(section, name, part)))
     for direction, found in told:
         for each in found:

@@ -62,7 +62,7 @@ PROMPT = re.compile(r"\s*(?:\([^()]*\)\s*)?\[?[\w.-]+@(?P<host>[\w.-]++)[^#$%>\n
 VERSION = re.compile(r"(?:hostname=.*, fio=)?(fio-\d[\w.-]*)(?:, flags=.*)?")
 BETWEEN = re.compile(r"(Run status group|Disk stats)\b.*")
 OF_HOST = re.compile(r"<([^<>\s]+)>\s?")
-# a client names the host of the results that follow at the end of a line
+# at the end of a line, a client names the host of the results that follow
 HOST_BELOW = re.compile(r".*<([^<>\s]+)>\s*")
 FACTORS = {"nsec": 1.0, "usec": 1e3, "msec": 1e6}
 POWERS = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
@@ -303,7 +303,7 @@ class _Parser:
             if moved.low <= found <= moved.high:
                 part.io_bytes = round(found)
                 part.bw_bytes = part.io_bytes * 1000 / max(part.runtime, 1)
-            return  # figures that contradict each other are for the checks
+            return  # contradictions are left to the checks
         if len(re.sub(r"\D", "", text)) > 1:
             return
         self._wrong(

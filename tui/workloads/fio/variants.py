@@ -31,8 +31,8 @@ from tui.workloads.fio.loads import RATED, waves
 from tui.workloads.fio.options import JobOptions, job_options
 from tui.workloads.fio.plan import Resolved, planned_step, resolve_on
 
-EXACT_BELOW = 1000  # I/Os a second of one worker: up to here fio's rounding is below 0.1 %
-LEAST = 10  # I/Os a second of one worker: fio's snapshots wait for each of them (stat.c)
+EXACT_BELOW = 1000  # I/Os per second of one worker: up to this rate fio's rounding is below 0.1 %
+LEAST = 10  # I/Os per second of one worker: fio's snapshots wait for each worker (stat.c)
 
 
 def worker_rates(total: int, workers: int) -> list[int]:
@@ -244,7 +244,7 @@ class SharedRate:
     job: JobOptions
     workers: list[list[Rates]]
     left_out: int
-    more: int = 0  # I/Os a second beyond its share, because each host does at least one
+    more: int = 0  # I/Os per second above its share, because each host does at least one
 
     def load(self, load: JobLoad) -> JobLoad:
         """Return the job's load on the first host."""

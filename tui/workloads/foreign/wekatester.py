@@ -124,7 +124,7 @@ class _JobFigures(Struct):
                 yield Contradiction(f"average-{what}", average.value, bound.value)
 
 
-ONE = 1e-6  # of floating point
+ONE = 1e-6  # rounding of floating point
 
 
 def _printed(text: str, unit: str, what: str) -> _Summed | None:

@@ -39,7 +39,7 @@ TEXTS = {
 
 Sections = Mapping[str, Mapping[str, str]]  # of result.txt: section, key, value
 WRITES = ("ior-easy-write", "mdtest-easy-write", "ior-hard-write", "mdtest-hard-write")
-LIMIT_S, STUDENT_LIMIT_S = 300, 30  # each write phase; of a student cluster competition
+LIMIT_S, STUDENT_LIMIT_S = 300, 30  # least write phase; that of student cluster competitions
 NEAR = 1.1  # of the limit: write phases that it ended took no longer
 MILLISECOND = 0.0005  # half a unit of the last digit
 OWN_S, OWN = 1.0, 0.1  # of find besides its search: reads its options, writes its files

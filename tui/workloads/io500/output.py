@@ -44,7 +44,7 @@ GIB = 1 << 30
 EASY_BYTES = 2 << 20  # of an I/O of ior-easy, unless its ini file says otherwise
 BYTES_PER_OP = {"ior-hard": 47008, "ior-rnd4K-easy": 4096}  # by the rules
 MOST_REASONS = 3
-OFF = 1e-7  # of a mean, besides what rounding does
+OFF = 1e-7  # of a mean, in addition to rounding
 ROUNDED = 0.5e-6  # IO500 prints six decimals: of 0.000051 GiB/s that is 1 %
 # Those of IOR's phases are of no use: each rank's time includes the wait for the slowest.
 FILES = tuple(f"{name}.csv" for name in PHASES if name.startswith("mdtest"))
@@ -101,9 +101,9 @@ class Io500Output:
     score_text: str = ""
     invalid: bool = False
     finished: bool = False
-    reasons: list[str] = field(default_factory=list)  # of the phase to come
+    reasons: list[str] = field(default_factory=list)  # of the next phase
     of_run: list[str] = field(default_factory=list)  # of no phase: its settings
-    # by result.txt, for phases without printed reasons
+    # from result.txt, for phases without printed reasons
     phase_reasons: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property

@@ -68,7 +68,7 @@ OPERATIONS = {
     "Tree removal": "tree-remove",
 }
 ITEM_PHASES = ("create", "stat", "read", "remove")
-# what a line of --saveRankPerformanceDetails has of each rank, in this order: rate and seconds
+# in a line of --saveRankPerformanceDetails, each of these has a rank's rate and seconds
 OF_RANKS = ("dir-create", "dir-stat", "dir-read", "dir-rename", "dir-remove", *ITEM_PHASES)
 OWN_RATE = (4, 0)  # since this version, an iteration's line is rank 0's own rate
 
@@ -116,7 +116,7 @@ class MdtestOutput:
     nodes: int = 0
     nodemap: str = ""
     shift: int = -1
-    items: int = 0  # over all ranks, as mdtest says
+    items: int = 0  # over all ranks, as printed by mdtest
     items_tasks: int = 0  # the tasks in the same line
     iteration: int = 0
     phase: str = ""
