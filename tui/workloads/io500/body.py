@@ -56,7 +56,7 @@ class Io500(MpiBody):
     stonewall: Scalar = Field(
         300,
         description=(
-            "Minimum write phase seconds ([debug] stonewall-time); a submission requires 300"
+            "Minimum seconds of each write phase ([debug] stonewall-time); submissions require 300"
         ),
     )
     skip: Scalar = Field(

@@ -39,7 +39,8 @@ TERMS = (
     JobTerm("options", "text", "-F -u",
         "mdtest's own options: -F files only, -u one directory per rank", "options"),
     JobTerm("stride", "text", "next-client",
-        "Shift to the rank whose files a rank works on: next-client, or a number (-N)", "stride"),
+        "Rank shift, so that ranks work on files of others: next-client, or a number (-N)",
+        "stride"),
     JobTerm("program", "text", "mdtest", "mdtest on the hosts: a name on PATH or an absolute path",
         "program"),
     JobTerm("addresses", "text", "auto", "auto, a network like 10.0.0.0/24, or h1=10.0.0.1",
@@ -68,7 +69,7 @@ class Mdtest(MpiBody):
     stride: Scalar = Field(
         "next-client",
         description=(
-            "Shift to the rank whose files a rank works on: 'next-client', or a number as for"
+            "Rank shift, so that ranks work on files of others: 'next-client', or a number as for"
             " mdtest -N"
         ),
     )
