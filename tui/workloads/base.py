@@ -113,7 +113,10 @@ class Planning(Protocol):
         """Return the steps of a profile on these hosts: exactly one. Raises UsageError."""
 
     def warm(self, profile: Profile, seconds: float) -> Profile:
-        """Return a profile with the same load that runs this long and is bounded by time only."""
+        """Return a profile with the same load that runs this long and is bounded by time only.
+
+        Raises UsageError if the load cannot run for a set time.
+        """
         raise UsageError(f"{profile.profile}: {profile.tool} has no warm-up")
 
     def fill(self, steps: Sequence[Step], times: int, block_bytes: int) -> list[HostTask]:
@@ -209,7 +212,10 @@ class OnHost(Protocol):
         return f"{check.needs}-no-target", f"{check.target}: {said}"
 
     def program(self, step: Step) -> MpiProgram:
-        """Return the program that a step with the MPI executor launches."""
+        """Return the program that a step with the MPI executor launches.
+
+        Raises UsageError if this load generator is not an MPI program.
+        """
         raise UsageError(f"{step.tool} is not an MPI program")
 
     def simplest(self) -> MpiProgram | None:
@@ -219,11 +225,14 @@ class OnHost(Protocol):
         return None
 
     def layout_job(self, files: list[FileSpec]) -> str:
-        """Return the job file that writes these files once, sequentially."""
+        """Return the job file that writes these files once, sequentially.
+
+        Raises UsageError if this load generator creates its own files.
+        """
         raise UsageError("this load generator creates its own files; nothing to lay out")
 
     def layout_argv(self) -> list[str]:
-        """Return the command that runs a layout job file."""
+        """Return the command that runs a layout job file; raises as `layout_job` does."""
         raise UsageError("this load generator creates its own files; nothing to lay out")
 
     def advice(self, code: str) -> str:

@@ -61,7 +61,7 @@ class IorWorkload(MpiWorkload):
         return f"max and min are over {made}, {clock}"
 
     def spread(self, result: MetadataResult) -> Clause | None:
-        """Return whose data each rank reads."""
+        """Return whose data each rank reads; None if unknown, or if there are no reads."""
         from tui.workloads.ior.program import spread
 
         return spread(result)
