@@ -191,7 +191,7 @@ class OnHost(Protocol):
         return ()
 
     def extras(self) -> Sequence[Requirement]:
-        """Return requirements of only some profiles; `hosts check` tests and lists them."""
+        """Return requirements that only some profiles have; `hosts check` tests and lists them."""
         return ()
 
     def direct_sizes(self, task: HostTask) -> dict[str, tuple[int, ...]]:

@@ -59,7 +59,7 @@ def with_results(outputs: Iterable[Kept], failure: str, file: str, tool: str) ->
 
 
 def kept_result(place: int, kept: KeptRanks, found: Iterable[Contradiction]) -> HostResult:
-    """Return the result of an output that is the `place`-th of its text, with the first of the
+    """Return the result of an output that is the `place`-th of its text, with the first few of the
     contradictions found.
     """
     result = host_result("", place, kept.output.version, final=not kept.problems)

@@ -1,4 +1,4 @@
-"""Compare what a job asked for with what it did: syncs, directions, bytes, mix, verification."""
+"""Compare what a job asked for with what it did: I/Os, bytes, syncs, depth, workers, limits."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def render(
 def render_options(
     shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]], randseed: int | None
 ) -> str:
-    """Return the job file of resolved options, in their order; added options follow in [global]."""
+    """Return the job file of resolved options, in their order; added ones end their section."""
     lines = _section("global", shared, _added(shared, jobs, randseed))
     for name, own in jobs.items():
         lines += ["", *_section(_job_name(name), own, _grouping(shared, own, len(jobs)))]
