@@ -25,6 +25,7 @@ from tests.long.lies.tally import (
     clean,
     conditions,
     confusion,
+    goals,
     interval,
     missed,
 )
@@ -125,6 +126,12 @@ def test_a_lie_that_was_not_staged_is_no_part_of_the_recall() -> None:
     outcome = {LATE: [Played(["short"]), Played(undone="h2 was not held back")]}
     rows = {row["class"]: row for row in classes(outcome, [])}
     assert (rows["time"]["examples"], missed(outcome, [])) == ("1 of 1", [])
+
+
+def test_runs_that_end_before_live_shows_a_finding_are_not_counted_as_seen_live() -> None:
+    outcome = {replace(CLEAN, runtime_s=12): [Played()], replace(CLEAN, runtime_s=28): [Played()]}
+    seen = next(row for row in goals(outcome, []) if row["goal"].startswith("shown live"))
+    assert seen["runs"] == 1
 
 
 def test_a_bottleneck_is_counted_where_it_was() -> None:

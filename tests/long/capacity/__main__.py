@@ -1,7 +1,7 @@
-"""`make sustained`: 100 searches with a hold over systems that short points misjudge, and 100 held
-out.
+"""`make sustained`: 100 searches with a hold over systems that short points misjudge, and 100 over
+the same kinds with other parameters.
 
-`SEARCHES=100` of each set, `SEED=0`, `HOLD=300`, `ONLY=held` for one set. `--write` keeps every
+`SEARCHES=100` of each set, `SEED=0`, `HOLD=300`, `ONLY=second` for one set. `--write` keeps every
 search in docs/capacity.jsonl and puts the tables of all that are kept into docs/capacity.md.
 """
 
@@ -23,7 +23,6 @@ from tests.long.capacity.systems import LastingSystem, searched, sustained
 from tui.model.search import Search
 
 MOST_POINTS = 40
-MUCH = 1.05
 PAGE = Path(__file__).parents[3] / "docs" / "capacity.md"
 KEPT = PAGE.with_suffix(".jsonl")  # one search per line
 BEGIN, END = "<!-- sustained: generated -->", "<!-- /sustained -->"
@@ -52,7 +51,7 @@ WRITTEN = (
     Kind("cliff above 2000/s", lambda: System(service_s=0.0002, thrash_above=2000), 5.0),
     Kind("cache tier: 60 s fast, then four times slower", _credits(4000, 900, 200_000)),
 )
-HELD_OUT = (
+VARIED = (
     Kind("stationary, 3000/s", lambda: LastingSystem(1 / 3000), 12.0),
     Kind("burst credits: 1500/s, then 400/s", _credits(1500, 400, 90_000), 40.0),
     Kind(
@@ -66,7 +65,7 @@ HELD_OUT = (
     ),
     Kind("cache tier: half as fast when full", _credits(2000, 1000, 60_000), 25.0),
 )
-SETS = {"that the rules were developed on": WRITTEN, "held out": HELD_OUT}
+SETS = {"First set": WRITTEN, "Second set, other parameters": VARIED}
 
 
 @cache
@@ -88,16 +87,10 @@ def one(name: str, seed: int, hold_s: float) -> dict[str, object]:
     found, points = searched(kind.make(), search, seed)
     true, figure = truth(name), found.capacity
     low, high, value = figure.low or 0.0, figure.high or float("inf"), figure.value or 0.0
-    caveat = (
-        found.state != "found"
-        or bool(found.contradictions)
-        or any(each["code"] in ("capacity-lowered", "drift") for each in found.notes)
-    )
     return {
         "system": name, "seed": seed, "state": found.state, "covered": low <= true <= high,
         "error": value / true - 1,
-        "too much": value > MUCH * true and not caveat, "points": len(points), "low": low,
-        "high": high, "truth": true,
+        "points": len(points), "low": low, "high": high, "truth": true,
         "seconds": sum(each.offer.settle_s + each.offer.lead_s + each.seconds for each in points),
         "hold": found.hold, "holds": sum(each.offer.role == "hold" for each in points),
     }  # fmt: skip
@@ -123,7 +116,7 @@ def tables(rows: Sequence[Row]) -> list[str]:
         if every[1]:
             made = [_row(name, found) for name, found in [*own, every] if found]
             lines += [
-                f"Systems {title}:",
+                f"{title}:",
                 "",
                 HEAD,
                 "|---" * HEAD.count(" | ") + "|---|",
@@ -135,7 +128,7 @@ def tables(rows: Sequence[Row]) -> list[str]:
 
 HEAD = (
     "| system | found and held | of these: interval holds the truth | all: interval holds the truth"
-    " | > 5 % too high without a caveat | median error | points | holds | time |"
+    " | median error | points | holds | time |"
 )
 
 
@@ -145,9 +138,9 @@ def _row(name: str, own: Sequence[Row]) -> str:
                                      for key in ("error", "points", "holds",
                                          "seconds"))  # fmt: skip
     held = [bool(each["covered"]) for each in own if each["state"] == "found"]
-    covered, high = (sum(bool(each[key]) for each in own) for key in ("covered", "too much"))
+    covered = sum(bool(each["covered"]) for each in own)
     right = f"{sum(held)} of {len(held)}" if held else "–"
-    return (f"| {name} | {len(held)} of {count} | {right} | {covered} of {count} | {high} of {count} | "
+    return (f"| {name} | {len(held)} of {count} | {right} | {covered} of {count} | "
             f"{error * 100:+.1f} % | {points:.0f} | {holds:.0f} | {seconds / 60:.0f} min |")  # fmt: skip
 
 

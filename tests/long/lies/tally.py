@@ -24,6 +24,7 @@ from tui.metrics import units
 Outcome = Mapping[Lie, Sequence[Played]]
 Row = dict[str, Any]
 Z = 1.96
+LIVE_S = 15  # Live shows no finding of a step before that
 BOTTLENECKS = (
     "rate",
     "client-cpu",
@@ -191,10 +192,10 @@ def goals(outcome: Outcome, doctored: Sequence[JudgedCase]) -> list[Row]:
                 "reached": share_text(wrong, len(runs)),
             }
         )
-        count = taken_back(runs).total()
+        seen = [(lie, each) for lie, each in runs if lie.runtime_s > LIVE_S]
         rows.append({
-            "goal": f"shown live, then withdrawn, {where}: none",
-            "runs": len(runs), "reached": units.plural(count, "finding"),
+            "goal": f"shown live, then withdrawn, {where}, in runs of more than {LIVE_S} s: none",
+            "runs": len(seen), "reached": units.plural(taken_back(seen).total(), "finding"),
         })  # fmt: skip
     for busy, where, least in ((False, "undisturbed", 90), (True, "with busy CPUs", 80)):
         limited = [each.is_limited(lie) for lie, each in _limited(outcome, busy)]
