@@ -29,6 +29,12 @@ def spark(
     return area(values, width, 1, symbols, low, high)[0]
 
 
+def twice_mean(values: Sequence[float | None]) -> float:
+    """Return the top of a scale from 0 on which a steady series is level at half height."""
+    known = [value for value in values if value is not None]
+    return 2 * sum(known) / len(known) if known else 0.0
+
+
 def area(
     values: Sequence[float | None],
     width: int,

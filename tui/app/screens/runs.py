@@ -45,7 +45,7 @@ from tui.text.line import (
     fit,
     width_of,
 )
-from tui.text.sparkline import spark
+from tui.text.sparkline import spark, twice_mean
 from tui.text.table import Column, table_line
 
 if TYPE_CHECKING:
@@ -493,14 +493,12 @@ def over_time(run: RunSummary, symbols: Symbols) -> str:
 
     The mean is at half height: a steady run is a level line.
     """
-    values = [value for value in run.iops_over_time if value is not None]
-    if not values:
+    if all(value is None for value in run.iops_over_time):
         return ""
     length, points = len(run.iops_over_time), 2 * SPARK_CELLS
     stretched = [run.iops_over_time[at * length // points] for at in range(points)]
-    return spark(stretched, SPARK_CELLS, symbols.name, high=2 * sum(values) / len(values)).replace(
-        "\u2800", " "
-    )
+    top = twice_mean(run.iops_over_time)
+    return spark(stretched, SPARK_CELLS, symbols.name, high=top).replace("\u2800", " ")
 
 
 def verdict_of(run: RunSummary) -> Run:

@@ -38,7 +38,7 @@ from tui.text.scale import (
     ticks_of,
     with_ticks,
 )
-from tui.text.sparkline import Symbols, spark
+from tui.text.sparkline import Symbols, spark, twice_mean
 from tui.text.sparkline import area as area_rows
 
 Value = float | None
@@ -501,7 +501,7 @@ class Pulse(Lines):
         for (name, text), layer in zip(graph.split, graph.layers, strict=False):
             values = spread_over(layer.values, layer.first_s, graph.axis, columns)
             runs += [("  " if runs else "", TEXT), (f"{name} ", LABEL), (f"{text} ", VALUE)]
-            runs.append((spark(values, columns, marks, *_reach(values)), layer.key))
+            runs.append((spark(values, columns, marks, high=twice_mean(values)), layer.key))
         return Line.of(*runs)
 
     def _trend_line(self, width: int) -> Line | None:
@@ -521,18 +521,13 @@ class Pulse(Lines):
             return None
         low, high = _range(graph.layers, graph.newest)
         marks: Symbols = "ascii" if self.symbols == "ascii" else "block"
-        strip = spark(values, columns, marks, *_reach(values))
+        strip = spark(values, columns, marks, high=twice_mean(values))
         runs: list[Run] = [(strip, graph.layers[0].key if len(graph.layers) == 1 else TEXT)]
         if axis.cursor_s is not None:
             runs = with_cell(runs, axis.column_of(axis.cursor_s, columns), ("│", ACCENT))
         title = SHORT.get(graph.title, graph.title).partition(" · ")[0]
         name: Run = (fit(title, SCALE) + " ", LABEL)
         return Line.of(name, *runs, (f"{range_text(low, high):>{LEGEND + 1}}", LABEL))
-
-
-def _reach(values: Sequence[Value]) -> tuple[float, float]:
-    """Return the scale of a trend, from 0."""
-    return 0.0, max((value for value in values if value is not None), default=0.0)
 
 
 def _summed(layers: Sequence[Layer], axis: TimeAxis, columns: int) -> list[Value]:
