@@ -13,6 +13,7 @@ from tests.engine.test_prove import DEPTH, kept, proof
 from tests.samples.records import IOPS, run, step
 from tui.analysis.compare import compare
 from tui.app.screens.review_plan import plan_lines
+from tui.app.services.preflight import free_space
 from tui.cli.shared.review import review_text, too_little_here
 from tui.engine.inputs.hosts import LOCAL_ADDRESS
 from tui.engine.inputs.profiles import Catalogue
@@ -167,3 +168,30 @@ def test_a_dry_run_on_this_machine_says_that_test_files_do_not_fit(tmp_path: Pat
         )
         text = review_text(made, too_little_here(made))
         assert ("but only" not in text) is fits
+
+
+@pytest.mark.parametrize(
+    ("sources", "fits_tib", "text"),
+    [
+        ("aaa", 1.0, "1 TiB free"),
+        ("abc", 3.0, "1 TiB free per host"),
+        ("aab", 1.5, "1 TiB free per file system"),
+    ],
+)
+def test_hosts_that_share_a_file_system_share_its_free_space(
+    sources: str, fits_tib: float, text: str
+) -> None:
+    made = replace(plan(hosts=HOSTS[: len(sources)]), target="/mnt")
+    facts = {
+        host.name: {
+            "target": "/mnt",
+            "target_free_bytes": 1 << 40,
+            "target_fstype": "nfs4",
+            "target_source": f"{source}:/export",
+            "target_mount": "/mnt",
+            "boot_id": host.name,
+        }
+        for host, source in zip(made.hosts, sources, strict=True)
+    }
+    said, fits = free_space(made, facts)
+    assert said == text and fits is not None and fits / (1 << 40) == pytest.approx(fits_tib)

@@ -113,30 +113,31 @@ async def preview_plan(plan: Plan, paths: Paths, asker: Asker | None) -> tuple[P
 def free_space(plan: Plan, facts: Mapping[str, Mapping[str, Fact]]) -> tuple[str, int | None]:
     """Return the free space at a plan's target as text, and in bytes over all hosts.
 
-    On one file system that all hosts share: ``7 TiB free``, and the least that a host reports.
-    Otherwise: ``1 to 2 TiB free per host``, and the least per host times the number of hosts. Empty
-    and None unless the free space of every host is known.
+    ``7 TiB free`` on one file system that all hosts share, ``1 to 2 TiB free per host`` on one of
+    their own each, otherwise ``... per file system``. The bytes are what fits if each host writes
+    the same amount. Empty and None unless the free space of every host is known.
     """
     from tui.engine.preflight.rules import file_system_name
 
     names = [host.name for host in plan.hosts]
     if not plan.target or not all(_is_near(plan.target, facts.get(name, {})) for name in names):
         return "", None
-    free, places = list[int](), set()
+    found: dict[str, list[int]] = {}
     for name in names:
         known = facts[name]
-        free.append(int(number_of(known, "target_free_bytes") or 0))
         fstype, source, mount, boot = (
             str(known.get(fact, ""))
             for fact in ("target_fstype", "target_source", "target_mount", "boot_id")
         )
-        places.add(file_system_name(fstype, source, mount, boot or f"host {name}"))
+        place = file_system_name(fstype, source, mount, boot or f"host {name}")
+        found.setdefault(place, []).append(int(number_of(known, "target_free_bytes") or 0))
+    free = [min(sizes) for sizes in found.values()]
     low, high = units.size(min(free)), units.size(max(free))
+    per = " per host" if len(free) == len(names) else " per file system"
+    text = f"{low if low == high else f'{low} to {high}'} free{per if len(free) > 1 else ''}"
     at = " on the root file system" if any(root_target(facts[name]) for name in names) else ""
-    if len(places) == 1:
-        return f"{low} free{at}", min(free)
-    text = f"{low} free per host{at}" if low == high else f"{low} to {high} free per host{at}"
-    return text, min(free) * len(free)
+    fits = min(min(sizes) * len(names) // len(sizes) for sizes in found.values())
+    return f"{text}{at}", fits
 
 
 def _is_near(target: str, facts: Mapping[str, Fact]) -> bool:
