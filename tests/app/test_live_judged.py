@@ -24,7 +24,7 @@ from tui.app.widgets.run_panels import Banner
 from tui.judge import live
 from tui.judge.bottleneck import Kind
 from tui.library.build import write_record
-from tui.model.event import HostFactsCollected, HostState, PhaseStarted, StepStarted
+from tui.model.event import HostFactsCollected, HostState, PhaseEnded, PhaseStarted, StepStarted
 from tui.text.line import WARN
 from tui.view import live_health
 
@@ -247,6 +247,21 @@ async def test_f_shows_each_finding_with_what_to_do_and_no_start_that_is_not_kno
         await pilot.press("escape")
         await app.settle(pilot)
         assert app.live.is_current
+
+
+async def test_times_of_hosts_and_findings_count_from_the_load_while_results_are_collected(
+    tmp_path: Path,
+) -> None:
+    maker = run_of(tmp_path).go().measure(31)
+    maker.add(
+        PhaseEnded(t=maker.t, phase="measure", step=0),
+        PhaseStarted(t=maker.t, phase="collect", step=0),
+    )
+    async with stage(maker) as (app, pilot):
+        assert app.live.feed.state.phase == "collect"
+        await pilot.press("i")
+        await app.settle(pilot)
+        assert isinstance(app.screen, HostDialog) and app.screen.about == "weka-01 at 0:31"
 
 
 async def test_before_anything_was_checked_f_says_so(tmp_path: Path) -> None:

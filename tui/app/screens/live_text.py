@@ -174,17 +174,17 @@ def load_start_t(state: RunState, plan: Plan | None) -> float:
 
 
 def clock_zero_t(state: RunState, plan: Plan | None) -> float:
-    """Return the time in the run at which the header's clock starts.
+    """Return the time in the run from which times of findings and hosts count.
 
-    It is the start of the current phase; 0, the start of the run, if the run has ended, has several
-    steps, or is a metadata benchmark.
+    It is the start of the only load, before it the start of the current phase; 0, the start of the
+    run, if the run has several steps, is a metadata benchmark, or ended before its load.
     """
     several = plan is not None and len(plan.steps) > 1
-    return (
-        0.0
-        if state.ended or several or metadata_step(state, plan) is not None
-        else state.phase_started_t
-    )
+    if several or metadata_step(state, plan) is not None:
+        return 0.0
+    if state.current.phase == "measure":
+        return state.current.started_t
+    return 0.0 if state.ended else state.phase_started_t
 
 
 def operations_progress(state: RunState, plan: Plan | None) -> tuple[float, float] | None:
