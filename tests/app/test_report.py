@@ -164,3 +164,6 @@ async def test_why_there_is_no_report_is_reported(tmp_path: Path) -> None:
 def test_no_file_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / "r.html").touch()
     assert free_path(tmp_path, "r", "html") == tmp_path / "r-2.html"
+    for number in range(2, 1001):
+        (tmp_path / f"r-{number}.html").touch()
+    assert free_path(tmp_path, "r", "html") == tmp_path / "r-1001.html"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -153,7 +154,7 @@ def name_of(sides: Sides) -> str:
 
 def free_path(folder: Path, name: str, suffix: str) -> Path:
     """Return a path where no file exists, so that nothing is overwritten."""
-    names = (f"{name}{f'-{number}' if number > 1 else ''}.{suffix}" for number in range(1, 1000))
+    names = (f"{name}{f'-{number}' if number > 1 else ''}.{suffix}" for number in itertools.count(1))
     return next(path for each in names if not is_there(path := folder / each))
 
 
