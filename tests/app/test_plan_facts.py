@@ -20,6 +20,7 @@ from tui.engine.inputs.profiles import Catalogue
 from tui.engine.plan.plan import Choices, build_plan
 from tui.engine.plan.search import SearchChoice
 from tui.metrics.repeat import repetitions_needed
+from tui.model.hostfacts import Fact
 from tui.model.plan import Attestation, Plan
 from tui.text.line import plain_lines
 from tui.view.plan import plan_facts, title_text, warnings
@@ -182,7 +183,7 @@ def test_hosts_that_share_a_file_system_share_its_free_space(
     sources: str, fits_tib: float, text: str
 ) -> None:
     made = replace(plan(hosts=HOSTS[: len(sources)]), target="/mnt")
-    facts = {
+    facts: dict[str, dict[str, Fact]] = {
         host.name: {
             "target": "/mnt",
             "target_free_bytes": 1 << 40,

@@ -154,8 +154,9 @@ def name_of(sides: Sides) -> str:
 
 def free_path(folder: Path, name: str, suffix: str) -> Path:
     """Return a path where no file exists, so that nothing is overwritten."""
-    names = (f"{name}{f'-{number}' if number > 1 else ''}.{suffix}" for number in itertools.count(1))
-    return next(path for each in names if not is_there(path := folder / each))
+    numbered = (f"{name}-{number}" for number in itertools.count(2))
+    paths = (folder / f"{each}.{suffix}" for each in itertools.chain([name], numbered))
+    return next(path for path in paths if not is_there(path))
 
 
 MOST_BYTES = 74_000  # of what many terminals take in one sequence, before base64
