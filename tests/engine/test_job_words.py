@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tui import workloads
-from tui.engine.inputs.job_words import FILLERS, job_in, read_words, words_for
+from tui.engine.inputs.job_words import FILLERS, job_in, read_words, words_for, words_in
 from tui.engine.inputs.profiles import Catalogue
 from tui.workloads.fio.option_table import table
 from tui.workloads.fio.options import DIRECTIONS
@@ -209,6 +209,25 @@ def test_a_word_that_can_mean_several_things_or_none_is_not_understood(
     found = job_in(text)
     assert found is not None
     assert found.unknown == unknown
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('a "b c" "d e', ["a", "b c", '"d', "e"]),
+        ("it's \"b c\" d", ["it's", "b c", "d"]),
+        ("bs='4k 8k'x \"\" d", ["bs=4k 8kx", "d"]),
+    ],
+)
+def test_closed_quotes_keep_blanks_together_beside_one_that_is_not_closed(
+    text: str, words: list[str]
+) -> None:
+    assert words_in(text) == words
+
+
+@given(st.lists(st.text(min_size=1).filter(str.strip), max_size=4))
+def test_words_quoted_for_a_shell_are_read_back(words: list[str]) -> None:
+    assert words_in(shlex.join(words)) == words
 
 
 @pytest.mark.parametrize(

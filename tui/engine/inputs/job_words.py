@@ -39,6 +39,8 @@ PLACES = ("directory", "path")
 ANYWHERE = {"directory": ("/",)}  # for values that are checked without a target
 _NUMBER = re.compile(r"(\d{1,15}(?:\.\d{1,6})?) ?([a-z]*)", re.IGNORECASE | re.ASCII)
 _PIECES = re.compile(r"[a-z]+\d+", re.IGNORECASE | re.ASCII)
+_QUOTED = re.compile(r"""\"[^"]*"|'[^']*'""")
+_WORD = re.compile(rf"(?:{_QUOTED.pattern}|\S)+")
 _ENDS = re.compile(r"(?<!\\)[,;]+$")
 _BETWEEN = re.compile(r"[\s_-]+")
 _MANY = {"k": 1000, "m": 1_000_000}
@@ -93,13 +95,8 @@ def job_in(text: str) -> JobInWords | None:
 
 
 def words_in(text: str) -> list[str]:
-    """Split a text into words; quotes keep blanks together, unless one is not closed."""
-    lexer = shlex.shlex(text, posix=True, punctuation_chars=False)
-    lexer.whitespace_split, lexer.commenters, lexer.escape = True, "", ""
-    try:
-        words = list(lexer)
-    except ValueError:  # a quote that is not closed, or an apostrophe
-        words = text.split()
+    """Split a text into words; quotes that are closed keep blanks together, others are kept."""
+    words = (_QUOTED.sub(lambda quoted: quoted[0][1:-1], each) for each in _WORD.findall(text))
     return [word for word in words if word.strip()]
 
 
