@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tui.engine.inputs.profile_files import free_tag
 from tui.engine.inputs.profiles import Catalogue, headline_text, retagged
 from tui.model.paths import presets_dir
 from tui.model.problem import UsageError
@@ -172,3 +173,14 @@ def test_a_folder_that_cannot_be_written_is_refused(own: Path) -> None:
 )
 def test_a_tag_is_changed_where_it_stands(text: str, expected: str) -> None:
     assert retagged(text, "c/d") == expected
+
+
+def test_a_free_name_is_found_however_many_are_taken() -> None:
+    taken = {"my/read", *(f"my/read-{number}" for number in range(2, 80))}
+
+    class Taken(Catalogue):
+        def own_file(self, name: str) -> Path | None:
+            return Path(name) if name in taken else None
+
+    assert free_tag(Taken(Path("/nowhere")), "my/read") == "my/read-80"
+    assert free_tag(Taken(Path("/nowhere")), "my/write") == "my/write"

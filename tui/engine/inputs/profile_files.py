@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 SCHEMA_FILE = ".benchtui-profile.schema.json"
 MODELINE = "# yaml-language-server: $schema="
-MOST_TAKEN = 50  # names tried
 Stamps = frozenset[tuple[str, int, int]]
 
 
@@ -61,13 +60,10 @@ def check_tag(tag: str) -> None:
 
 
 def free_tag(catalogue: Catalogue, tag: str) -> str:
-    """Return a tag that no profile of the user has: the given one, or with a number appended.
-
-    Returns the given one if MOST_TAKEN numbers are taken too.
-    """
+    """Return a tag that no profile of the user has: the given one, or with a number appended."""
     numbered = (f"{tag}-{number}" for number in itertools.count(2))
-    taken = (each for each in (tag, *itertools.islice(numbered, MOST_TAKEN)))
-    return next((each for each in taken if catalogue.own_file(each) is None), tag)
+    tags = itertools.chain([tag], numbered)
+    return next(each for each in tags if catalogue.own_file(each) is None)
 
 
 def create(catalogue: Catalogue, tag: str, text: str) -> Path:
