@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.app.pty_screen import PtyScreen
-from tests.untrusted.stores import JUDGED, poisoned_stores
+from tests.untrusted.stores import JUDGED
 
 MARK = r"\]0;P\d+"  # what is left to see of the poison
 CONTROLS = "\x1b]0;P{}\x07\x1b[31m[/b]\x9b1m\x7f\x85\u2028\u202e\u2066\u200f\u061c\r"
@@ -69,9 +69,8 @@ def poisoned_files(home: Path) -> None:
     (ssh / "config").write_text("\n".join([*named, *more]))
 
 
-def poisoned_home(home: Path, tmp_path: Path) -> dict[str, str]:
-    """Fill stores and files; return the environment that leads there."""
-    shared = poisoned_stores(home, tmp_path)
+def poisoned_home(home: Path, tmp_path: Path, shared: Path) -> dict[str, str]:
+    """Add poisoned files to the runs of a home; return the environment that leads there."""
     poisoned_files(home)
     return {"BENCHTUI_HOME": str(home), "HOME": str(tmp_path), "BENCHTUI_SHARED_RUNS": str(shared)}
 
@@ -208,9 +207,9 @@ WALK: tuple[Callable[[PtyScreen], None], ...] = (
     "size", [(80, 24), pytest.param((120, 36), marks=pytest.mark.slow)], ids=["80x24", "120x36"]
 )
 def test_no_screen_sends_a_terminal_what_others_wrote_as_more_than_text(
-    size: tuple[int, int], home: Path, tmp_path: Path
+    size: tuple[int, int], home: Path, tmp_path: Path, shared: Path
 ) -> None:
-    environ = poisoned_home(home, tmp_path)
+    environ = poisoned_home(home, tmp_path, shared)
     can_be_made_again(home / "runs" / JUDGED)
     with PtyScreen(size, environ=environ) as screen:
         for part in WALK:

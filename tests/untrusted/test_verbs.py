@@ -21,7 +21,6 @@ from tests.untrusted.stores import (
     SHARED,
     TWIN,
     UNPACKED,
-    poisoned_stores,
 )
 from tui.cli import runs as runs_verb
 from tui.cli.main import main
@@ -162,12 +161,11 @@ def texts_of(path: Path) -> Iterator[str]:
 @pytest.mark.parametrize("verb", READS)
 def test_what_a_verb_says_of_poisoned_runs_is_printable(
     verb: str,
-    home: Path,
+    shared: Path,
     tmp_path: Path,
     capfdbinary: pytest.CaptureFixture[bytes],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    shared = poisoned_stores(home, tmp_path)
     monkeypatch.setenv("BENCHTUI_SHARED_RUNS", str(shared))
     (tmp_path / "out").mkdir()
     bad: list[object] = []
