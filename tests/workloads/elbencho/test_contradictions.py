@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.workloads.worded import are_worded
+from tui.judge.whole_results import DOUBTFUL, NOTED
 from tui.model.event import Contradiction
 from tui.workloads.elbencho.contradictions import TEXTS, PhaseFacts, steady_s
 from tui.workloads.elbencho.contradictions import contradictions as of_phase
@@ -57,9 +58,12 @@ def test_recorded_output_contradicts_nothing(name: str) -> None:
         ("rand-read-live.json", r'"elapsed_time_ms":"6\d+"', '"elapsed_time_ms":"60000"'),
     ],
 )  # fmt: skip
-def test_a_changed_figure_contradicts_others(name: str, pattern: str, new: str) -> None:
+def test_a_changed_figure_contradicts_others_which_is_an_error(
+    name: str, pattern: str, new: str
+) -> None:
     found = contradictions(name, pattern, new)
     assert found and are_worded(found, TEXTS)
+    assert not {each.about for each in found} & {*DOUBTFUL, *NOTED}
 
 
 @pytest.mark.parametrize(

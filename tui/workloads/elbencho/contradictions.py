@@ -33,7 +33,8 @@ TEXTS = {
     "time-limit": "the phase took {told:time}, but --timelimit is {other:.0f} s",
     "limit": "{told:size} moved, but --{0} allows {other:size}",
     "entries": "{told:.0f} entries, but threads, -n and -N give {other:.0f}",
-    "bytes": "{told:.0f} bytes, but the entries have {other:.0f}",
+    "file-bytes": "{told:.0f} bytes, but the entries have {other:.0f}",
+    "bytes": "{told:.0f} bytes, but the entries have {other:.0f}",  # older records
     "block": "{told:size} per I/O, but the block size of the command line is {other:size}",
     "not-chosen": "phase {0}, but the command line does not ask for it",
     "missing": "phase {0} without {1}, which the command line asks for",
@@ -252,7 +253,7 @@ def _amounts(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
     if phase.name in ("WRITE", "READ") and phase.last.bytes and phase.last.entries and size:
         due_bytes = phase.last.entries * size
         if phase.last.bytes != due_bytes and not phase.whole_mib:
-            yield Contradiction("bytes", phase.last.bytes, due_bytes)
+            yield Contradiction("file-bytes", phase.last.bytes, due_bytes)
 
 
 def _blocks(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
