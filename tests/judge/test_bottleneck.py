@@ -21,6 +21,8 @@ from tui.model.step_record import (
     TelemetryColumn,
 )
 
+SDA = [{"name": "sda", "number": "8:0", "kind": "disk"}]
+
 
 @pytest.mark.parametrize(
     ("means", "kind"),
@@ -68,18 +70,21 @@ def test_a_device_is_the_bottleneck_if_most_time_of_all_reads_and_writes_is_spen
 
 
 @pytest.mark.parametrize(
-    ("allowed", "kind"),
+    ("allowed", "devices", "kind"),
     [
-        ("read_bps 8:0 104857600", "client-device"),
-        ("8:0 rbps=max wbps=4096 riops=990 wiops=max", "client-device"),
-        ("8:0 rbps=500000000 wbps=max riops=max wiops=max", "concurrency"),
-        ("nonsense", "concurrency"),
+        ("read_bps 8:0 104857600", SDA, "client-device"),
+        ("8:0 rbps=max wbps=4096 riops=990 wiops=max", SDA, "client-device"),
+        ("8:0 rbps=500000000 wbps=max riops=max wiops=max", SDA, "concurrency"),
+        ("read_bps 8:0 104857600", [], "concurrency"),  # NFS, parallel file systems
+        ("read_bps 8:16 104857600", SDA, "concurrency"),
+        ("nonsense", SDA, "concurrency"),
     ],
 )
-def test_what_a_control_group_allows_is_a_limit_of_the_clients_device(
-    allowed: str, kind: str
+def test_what_a_control_group_allows_is_a_limit_of_the_clients_device_below_the_target(
+    allowed: str, devices: list[dict[str, str]], kind: str
 ) -> None:
-    assert limit(looked({"cgroup_io": [allowed]}, cpu_busy=10.0))[0] == kind
+    facts = {"cgroup_io": [allowed], "devices": devices}
+    assert limit(looked(facts, cpu_busy=10.0))[0] == kind
 
 
 def test_without_a_limit_on_the_clients_it_is_the_storage_as_far_as_they_can_tell() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.samples.evidence import direction, evidence, found, said
 from tests.samples.telemetry import limit, looked
+from tui.judge.catalogue import BY_ID
 from tui.judge.check import UnknownError
 from tui.judge.wording import message_of
 from tui.model.figure_record import SeriesColumns, SeriesRecord
@@ -318,8 +319,8 @@ MIRROR = [{"name": "md0", "below": ["sda", "sdb"], "number": "9:0"},
     [
         ("8:0 rbps=max wbps=max riops=1010 wiops=max", SDA, {}, 1010.0),
         ("read_bps 8:0 101000000", SDA, {}, 101e6),
-        # as in records without numbers
-        ("8:0 rbps=max wbps=max riops=1010 wiops=max", [], {}, 1010.0),
+        # NFS and parallel file systems
+        ("8:0 rbps=max wbps=max riops=1010 wiops=max", [], {}, None),
         ("8:0 rbps=max wbps=max riops=1200 wiops=max", SDA, {}, None),
         ("8:0 rbps=max wbps=max riops=max wiops=1010", SDA, {}, None),  # it reads
         ("8:32 rbps=max wbps=max riops=1010 wiops=max", SDA, {}, None),  # another disk
@@ -337,6 +338,24 @@ def test_a_load_at_the_limit_of_its_own_device_measures_the_limit(
 ) -> None:
     at = looked({"cgroup_version": "v2", "cgroup_io": [line], "devices": devices}, **means)
     assert [each.threshold for each in found("io-limit", at)] == ([at_limit] if at_limit else [])
+
+
+@pytest.mark.parametrize(
+    ("limits", "devices", "named"),
+    [
+        (["8:0 riops=1010"], {"unknown": [{"name": "devices", "reason": "overlay"}]}, True),
+        (["8:0 riops=1010"], {"devices": [{"name": "sda"}]}, True),
+        (["8:0 riops=9000"], {"devices": SDA}, False),
+        (["8:0 riops=1010"], {}, False),  # NFS has none
+        ([], {"unknown": [{"name": "devices", "reason": "overlay"}]}, False),
+    ],
+)
+def test_a_host_with_limits_and_unknown_devices_is_not_compared_and_named(
+    limits: list[str], devices: dict[str, Any], named: bool
+) -> None:
+    at = looked({"cgroup_version": "v2", "cgroup_io": limits, **devices})
+    findings, gaps = BY_ID["io-limit"].examine_all(at)
+    assert findings == [] and [host for gap in gaps for host in gap.hosts] == ["h1"] * named
 
 
 @pytest.mark.parametrize(("iops", "at_limit"), [(1290.0, True), (1100.0, False)])

@@ -337,15 +337,11 @@ def _clients(evidence: RunEvidence) -> list[HostRecord]:
 def _lacking(
     hosts: Sequence[HostRecord], no_data: NoData, steps: Sequence[int] = ()
 ) -> list[Unread]:
-    """Return the hosts without data, by reason; none if no host has any: a check without data says
-    so itself.
-    """
+    """Return the hosts without data, by reason."""
     found: dict[str, list[str]] = {}
     for host in hosts:
         if why := no_data(host):
             found.setdefault(why, []).append(host.name)
-    if sum(map(len, found.values())) == len(hosts):
-        return []
     return [Unread(UnknownError(why), steps, names) for why, names in found.items()]
 
 

@@ -17,7 +17,7 @@ from tui.judge.check import (
 from tui.judge.data import skewed_sets
 from tui.metrics import units
 from tui.model.criteria import default
-from tui.model.host_tables import BlockLayer, rows
+from tui.model.host_tables import BlockLayer, rows, why_unknown
 from tui.model.hostfacts import number_of
 from tui.model.operands import Clause, Operands, clause
 
@@ -95,15 +95,14 @@ def _rates(at: StepEvidence, host: HostRecord, limit: IoLimit) -> Iterator[float
     """
     layers = rows(host.facts, BlockLayer)
     device = next((layer for layer in layers if layer.number == limit.number), None)
-    if device is None and any(layer.number for layer in layers):
-        return  # the limit of a device that the target does not use
+    if device is None:
+        return  # the limit of a device that the target does not use, as far as is known
     direction, _, unit = limit.what.partition("_")
     own = at.record.results.per_host.get(host.name, {}).get(direction)
-    if own is not None and (device is None or sum(not layer.below for layer in layers) == 1):
+    if own is not None and sum(not layer.below for layer in layers) == 1:
         mean = own.bw_bytes_per_s if unit == "bps" else own.iops
         yield from (rate for rate in (mean, _typical(at, host, limit)) if rate is not None)
-    if device is not None:
-        yield from _device_rate(at, host, limit, device.name)
+    yield from _device_rate(at, host, limit, device.name)
 
 
 def _typical(at: StepEvidence, host: HostRecord, limit: IoLimit) -> float | None:
@@ -140,14 +139,15 @@ def _device_rate(
     yield from [measured] if measured is not None else []
 
 
-@of_hosts_in_step(lambda _, host: "" if _has_groups(host) else "control-groups")
+@of_hosts_in_step(lambda _, host: _why_not_compared(host))
 @step_check(
     "io-limit",
     "I/O limit of the control group",
     rule=(
         f"no host uses more than {units.share(REACHED)} of its control group's limit for a"
         " device below the target (bytes or IOPS, by direction), and the limits are the same"
-        " during (three readings) and after the load; rates far above a limit are ignored"
+        " during (three readings, if it has a runtime) and after the load; rates far above a limit"
+        " are ignored"
     ),
     advice=(
         "The limit, not the storage, probably sets the figure. Raise io.max (v1: blkio.throttle) of"
@@ -174,6 +174,19 @@ def io_limit(at: StepEvidence) -> Iterator[CheckResult]:
         scope = {"hosts": " ".join(changed)}
         operands = {"hosts": list(changed.items())}
         yield CheckResult("warning", "changed", len(changed), 0, scope, operands)
+
+
+def _why_not_compared(host: HostRecord) -> str:
+    """Return why a host's rates cannot be compared with its limits, as a code; empty if they can,
+    or it has none.
+    """
+    if not _has_groups(host):
+        return "control-groups"
+    layers = rows(host.facts, BlockLayer)
+    known = any(layer.number for layer in layers)
+    # a mount without devices, such as NFS, has neither rows nor a reason
+    unknown = not known and (layers or why_unknown(host.facts, "devices"))
+    return "target-devices" if unknown and _limits_of(host, "cgroup_io") else ""
 
 
 def _has_groups(host: HostRecord) -> bool:
