@@ -92,7 +92,8 @@ def test_capacity_is_shown_with_its_interval_in_headline_list_and_summary(
     text = summary_text(record)
     for part in (
         "headroom: ",
-        "latency there: p50",
+        ", at point 7",
+        "point 7: 46.4k IOPS, p50",
         "7 of 12 points",
     ):
         assert part in text

@@ -69,9 +69,9 @@ class Axis(Struct, frozen=True):
 class Curve(Struct, frozen=True):
     """Points joined by lines, in several parts where values in between are unknown.
 
-    `points` and `wrong` are marked as good and bad, `plain` in the curve's colour. `dashed`: not
-    measured, such as a limit or an extrapolation. `mark`: the character for the curve where colours
-    are not used.
+    `points` and `wrong` are marked as good and bad, `plain` as `sign` in the curve's colour.
+    `dashed`: not measured, such as a limit or an extrapolation. `mark`: the character for the curve
+    where colours are not used.
     """
 
     parts: Sequence[tuple[Sequence[float], Sequence[float]]]
@@ -83,6 +83,7 @@ class Curve(Struct, frozen=True):
     plain: tuple[Sequence[float], Sequence[float]] = ((), ())
     dashed: bool = False
     mark: str = ""
+    sign: str = POINT
 
 
 # dots by row and column of a cell, as in Unicode braille
@@ -369,7 +370,7 @@ def _draw(canvas: Canvas, curve: Curve, x: Axis, y: Axis) -> None:
     ]
     canvas.draw([part for part in parts if part], filled=curve.filled, dashed=curve.dashed)
     marked = (
-        (curve.plain, (POINT, curve.role)),
+        (curve.plain, (curve.sign, curve.role)),
         (curve.points, (POINT, GOOD)),
         (curve.wrong, (WRONG, BAD)),
     )

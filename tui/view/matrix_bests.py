@@ -131,7 +131,7 @@ def _columns(table: MatrixTable, rows: Sequence[BestRow], axis: str) -> list[Col
     if any(row.knee is not None for row in rows):
         columns += [
             Column(f"{KNEE} knee", lambda row: _knee(row, axis), right=True, role=GOOD),
-            Column("beyond", _beyond, right=True, drop=1, role=LABEL),
+            Column("vs knee", _vs_knee, right=True, drop=1, role=LABEL),
         ]
     return columns
 
@@ -147,8 +147,7 @@ def _knee(row: BestRow, axis: str) -> str:
     return row.knee.cell.texts[axis] if row.knee is not None else ""
 
 
-def _beyond(row: BestRow) -> str:
-    """Return what the next value after the knee gains: ``+6.5 %``."""
-    if row.knee is None:
-        return ""
-    return "equal" if row.knee.equal else units.share(row.knee.gain, 1, "+")
+def _vs_knee(row: BestRow) -> str:
+    """Return how much higher the best point is than the knee: ``+6.5 %``."""
+    at = row.knee.cell.value if row.knee is not None else None
+    return units.share((row.best.value or 0.0) / at - 1, 1, "+") if at else ""

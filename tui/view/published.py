@@ -38,7 +38,6 @@ JOINED = ("differs", "unknown")  # short texts: all on one line
 WIDTH = 80
 OUR_MARKS = {"valid-with-warnings": "?", "invalid": "!"}
 OURS = {"valid-with-warnings": WARN, "invalid": BAD}
-UNFAIR_STRENGTH = "*60"
 OURS_IS = "ours is"  # title of the column that says how ours compares with theirs
 ROLES = {"ok": TEXT, "doubtful": WARN, "error": BAD}
 
@@ -64,10 +63,10 @@ class PublishedRow(Struct, frozen=True):
 
     @property
     def change_role(self) -> str:
-        """Role of the change; weak if the results cannot be compared."""
-        if self.better is None:
-            return TEXT if self.fair else LABEL
-        return (GOOD if self.better else BAD) + ("" if self.fair else UNFAIR_STRENGTH)
+        """Role of the change: judged only if the results can be compared."""
+        if not self.fair:
+            return LABEL
+        return TEXT if self.better is None else GOOD if self.better else BAD
 
 
 class PublishedNote(Struct, frozen=True):

@@ -124,23 +124,22 @@ def _answer_facts(search: SearchRecord, answer: AnswerRecord) -> Iterator[tuple[
         yield word, texts.get(binding, binding), TEXT
     if answer.bottleneck:
         yield "limited by", worded(answer.bottleneck), TEXT
+    place = next((at for at, each in enumerate(search.points) if each.step == answer.step), None)
+    name = f"point {place + 1}" if place is not None else ""
     if answer.headroom:
         parts = (
-            f"{share * 100:.0f} % to {texts.get(name, name)}"
-            for name, share in answer.headroom.items()
+            f"{share * 100:.0f} % to {texts.get(limit, limit)}"
+            for limit, share in answer.headroom.items()
         )
-        yield HEADROOM, ", ".join(parts), TEXT
-    if there := latency_there(search, answer):
-        yield "latency there", there, TEXT
+        yield HEADROOM, f"{', '.join(parts)}{f', at {name}' if name else ''}", TEXT
+    if place is not None:
+        rate = BY_UNIT[rate_unit(search)].with_unit(rate_of(search, search.points[place]))
+        there = latencies_of(search.points[place])
+        yield name, f"{rate}{f', {there}' if there else ''}", TEXT
 
 
-def latency_there(search: SearchRecord, answer: AnswerRecord) -> str:
-    """Return p50 and p99 of each direction at the answer: ``read p50 285 µs, p99 881 µs``. Empty if
-    the answer was not measured.
-    """
-    point = next((each for each in search.points if each.step == answer.step), None)
-    if point is None:
-        return ""
+def latencies_of(point: SearchPointRecord) -> str:
+    """Return p50 and p99 of each direction at a point: ``read p50 285 µs, p99 881 µs``."""
     alone = {name: values for name, values in point.percentiles_ns.items() if name != MIXED}
     several = len(alone) > 1
     texts = []
@@ -343,7 +342,9 @@ def start_texts(search: SearchRecord) -> list[str]:
     )
     if name:
         because = f" ({reasons[0]})" if reasons and reasons[0] else ""
-        return [f"{WITH_WAIT}: p{name} from intended start over all directions{because}"]
+        together = any(len(each.percentiles_ns) > 1 for each in search.points)
+        over = ", all directions together" if together else ""
+        return [f"{WITH_WAIT}: p{name} counted from when each I/O was due{over}{because}"]
     told = (worded(point.intended_reason) for point in search.points)
     unknown = list(dict.fromkeys(filter(None, told)))
     return [f"latency from intended start is unknown: {'; '.join(unknown)}"] if unknown else []

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tui.metrics.registry import BY_UNIT
 from tui.model.search_record import ScalingRecord, SearchRecord
 from tui.record.search_figures import PointNow, Trace, main_of, rate_unit, same_traces, traces
-from tui.text.line import BAD, BRIGHT, GOOD, Line
+from tui.text.line import BAD, BRIGHT, GOOD, WARN, Line
 from tui.text.plot import (
     LEAST_HEIGHT,
     LEAST_WIDTH,
@@ -43,6 +43,7 @@ CLEAR_ROWS = 12  # minimum rows to draw curves without a limit too
 FAR = 0.4  # of the highest rate: if the lowest is above this, the axis does not begin at 0
 WEAK = "*55"  # strength of curves without a limit, beside the one that has it
 NOW = "latency"  # a colour not used by the first three curves
+UNCLEAR, HERE = "?", "●"  # points that neither meet nor break a limit, the current point
 
 
 def curve_chart(
@@ -86,12 +87,12 @@ def curve_chart(
         curve = replace(curve, name="") if len(found) == 1 else curve
         weak = has_limit and trace.most_ns is None
         curves.append(replace(curve, role=curve.role + WEAK) if weak else curve)
-    curves += mark
+    unclear = [each for trace in found if trace.most_ns is not None for each in _unclear(trace, y)]
+    curves += [*unclear, *mark]
     judged = search.limits and search.points
     marks = [(f"{POINT} meets", GOOD), (f"{WRONG} breaks", BAD)] if judged else []
-    unclear = [each.role for each in curves if judged and each.parts and each.plain[0]]
-    marks += [(f"{POINT} unclear", role) for role in unclear[:1]]
-    marks += [(f"{POINT} now", NOW)] if mark else []
+    marks += [(f"{UNCLEAR} unclear", WARN)] if unclear else []
+    marks += [(f"{HERE} now", NOW)] if mark else []
     return Plot(title, curves, x, y, marks).lines(width, height, coloured=coloured)
 
 
@@ -116,6 +117,7 @@ def overlay_chart(
             curves.append(replace(upright, mark="|:"[place]))
         curve = _curve(trace, place, y, marked=True)
         curves.append(replace(curve, name=name, role=SIDES[place], mark="•+"[place]))
+        curves += _unclear(trace, y)
     title = f"{pair[0].direction} {pair[0].kind} vs. {BY_UNIT[rate_unit(a)].title}"
     return Plot(title, curves, x, y).lines(width, height, coloured=coloured)
 
@@ -142,15 +144,20 @@ def _curve(trace: Trace, place: int, y: Axis, *, marked: bool) -> Curve:
     if trace.most_ns is not None:
         limit = _at(y, trace.most_ns)
         (xs, meets), (wrong_xs, breaks) = at("meets"), at("breaks")
-        unclear_xs, unclear = at("unclear")
         return replace(
             curve,
             # never on the other side of the limit: one in its row is as close to it as that
             points=(xs, [min(each, limit) for each in meets]),
             wrong=(wrong_xs, [max(each, limit) for each in breaks]),
-            plain=(unclear_xs, unclear),
         )
     return replace(curve, plain=whole) if marked else curve
+
+
+def _unclear(trace: Trace, y: Axis) -> list[Curve]:
+    """Return the points of a trace that neither meet nor break its limit as marks, in a list."""
+    kept = [each for each in trace.points if each.point.verdict == "unclear"]
+    places = [each.rate for each in kept], [_at(y, each.latency_ns) for each in kept]
+    return [Curve([], WARN, plain=places, sign=UNCLEAR)] if kept else []
 
 
 def _reached(search: SearchRecord, main: Trace, now: PointNow, x: Axis, y: Axis) -> list[Curve]:
@@ -159,7 +166,7 @@ def _reached(search: SearchRecord, main: Trace, now: PointNow, x: Axis, y: Axis)
     rate = min(max(rate, x.low), x.high)
     found = [each.value_ns for each in now.latencies if each.name == main.name]
     places = [_at(y, value) for value in found[:1]]
-    return [Curve([], NOW, plain=([rate], [each])) for each in places]
+    return [Curve([], NOW, plain=([rate], [each]), sign=HERE) for each in places]
 
 
 def _limits(search: SearchRecord, found: Sequence[Trace], x: Axis, y: Axis) -> list[Curve]:
@@ -226,7 +233,7 @@ def _rate_axis(search: SearchRecord, found: Sequence[Trace], width: int) -> Axis
     far = FAR * highest < lowest < highest
     metric = METRIC[rate_unit(search)]
     low = lowest - (highest - lowest) * (AIR - 1) if far else 0.0
-    ticks = value_ticks(metric, highest, max(2, width // 14), low)
+    ticks = value_ticks(metric, highest, max(2, width // 12), low)
     return Axis(low, highest * AIR, ticks)
 
 

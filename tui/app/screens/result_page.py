@@ -488,16 +488,20 @@ def published_lines(view: PublishedView | None, tag: str, width: int) -> list[Li
     column = min(max(column, NOTE_WIDTH), MOST_NOTE_WIDTH)
     lines += [line for note in view.badges for line in note_lines(note, width, column)]
     lines += view.table(width)
-    return [
-        *lines,
-        *([Line()] if width >= NARROW else []),
-        *(line for note in view.other_notes for line in note_lines(note, width, column)),
-    ]
+    lines += [Line()] if width >= NARROW else []
+    before = ""
+    for note in view.other_notes:
+        lines += note_lines(note, width, column, named=note.label != before)
+        before = note.label
+    return lines
 
 
-def note_lines(note: PublishedNote, width: int, column: int = NOTE_WIDTH) -> list[Line]:
-    """Return a note, with its label in a column of its own."""
-    label: Run = (f"{note.label:<{column}}  ", NOTE_KEYS.get(note.kind, LABEL))
+def note_lines(
+    note: PublishedNote, width: int, column: int = NOTE_WIDTH, *, named: bool = True
+) -> list[Line]:
+    """Return a note, with its label in a column of its own, which is blank unless `named`."""
+    name = note.label if named else ""
+    label: Run = (f"{name:<{column}}  ", NOTE_KEYS.get(note.kind, LABEL))
     return labelled(
         [label], [(note.text, "warn" if note.kind == "badge" else TEXT)], width, column + 2
     )

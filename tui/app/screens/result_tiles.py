@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace as replaced
+
 from tui.app.screens.result_details import lagging_text, spread_of_hosts
 from tui.app.screens.result_page import NARROW, Page
 from tui.app.widgets.graph_panels import KEYS
@@ -17,6 +19,7 @@ from tui.metrics.figures import Latency, latency_of, marked, shown_percentile
 from tui.metrics.histogram import Histogram
 from tui.metrics.registry import (
     BOTH,
+    BY_UNIT,
     METRICS,
     MIXED,
     direction,
@@ -27,6 +30,7 @@ from tui.metrics.registry import (
 )
 from tui.record.headline import told_headline
 from tui.record.matrix import of_which
+from tui.record.search_figures import rate_of, rate_unit
 from tui.text.digits import FigureTile, tile_lines
 from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, labelled
 from tui.text.run_texts import run_text
@@ -101,7 +105,11 @@ def figure_tiles(page: Page) -> list[FigureTile]:
     search = page.record.search
     between = search is not None and search.kind == "capacity"  # the headline, not the point shown
     rates = rate_tiles(step, subject, named)
-    tiles = [*(rates[:1] if between else rates), *latency_tiles(subject, kind, shown)]
+    latencies = latency_tiles(subject, kind, shown)
+    if rate := answer_rate(page):
+        titles = [each.title.replace("latency", rate) for each in latencies]
+        latencies = [replaced(a, title=b) for a, b in zip(latencies, titles, strict=True)]
+    tiles = [*(rates[:1] if between else rates), *latencies]
     tiles += [] if between else host_tile(page)
     if found is None or page.shown_job is not None:
         return tiles
@@ -111,6 +119,20 @@ def figure_tiles(page: Page) -> list[FigureTile]:
     if at is None:
         return [own, *tiles] if found.value is not None else tiles
     return [*tiles[:at], own, *tiles[at + 1 :]]
+
+
+def answer_rate(page: Page) -> str:
+    """Return the rate of the point whose latencies are shown for a capacity: ``at 46.4k``.
+
+    The capacity is an estimate between points. Empty if the page shows something else.
+    """
+    search, step = page.record.search, page.shown_step
+    if search is None or search.kind != "capacity" or step is None:
+        return ""
+    point = next((each for each in search.points if each.step == step.index), None)
+    if point is None:
+        return ""
+    return f"at {BY_UNIT[rate_unit(search)].text(rate_of(search, point))}"
 
 
 def headline_tile(page: Page, found: HeadlineRecord) -> FigureTile:

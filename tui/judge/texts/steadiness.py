@@ -32,9 +32,10 @@ def _deviation(what: str) -> Text:
 
 
 def each_within_noise(profile: str, by: str, best: Sequence[tuple[str, int]]) -> str:
-    """Return the best points of each block size, and how many are as good."""
-    each = names_of([f"{name} ({count})" for name, count in best])
-    return f"{profile}: best points, and how many others are within noise of each: {each}; {by}"
+    """Return how many points are as good as the best one of each block size."""
+    (first, count), *others = best
+    told = [f"{count} within noise of {first}", *(f"{count} of {name}" for name, count in others)]
+    return f"{profile}: points as good as the best: {names_of(told)}; {by}"
 
 
 CHANGE = (
