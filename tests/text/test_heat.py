@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tui.metrics.buckets import value_to_index
@@ -55,6 +55,19 @@ def cells_of(counts: dict[int, int]) -> HeatCells:
     bins.add(0.0, 1.0, Buckets([index for index, _ in pairs], [count for _, count in pairs]))
     cells.show([bins])
     return cells
+
+
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=12), st.integers(0, 12))
+@example([10, 11, 12, 13, 50], 3)
+def test_counts_of_seconds_never_change_without_their_stamp(
+    indices: list[int], start_s: int
+) -> None:
+    bins = HeatBins(0, most=4)
+    seen = dict[int, object]()
+    for second, index in enumerate(indices):
+        bins.add(second, second + 1, Buckets([index], [1]))
+        now = bins.between(start_s, start_s + 1)
+        assert seen.setdefault(bins.stamp(start_s, start_s + 1), now) == now
 
 
 def test_few_rows_leave_the_rarest_ios_to_the_row_at_the_edge() -> None:

@@ -194,6 +194,7 @@ class HeatBins:
             self.columns.setdefault(place // 2, Histogram()).merge(column)
         self.width_s *= 2
         self._items.clear()
+        self.version += 1
         self._stamps = dict.fromkeys(self.columns, self.version)
 
     def items_of(self, place: int) -> tuple[tuple[int, int], ...]:
