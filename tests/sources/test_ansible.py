@@ -290,6 +290,10 @@ def test_a_program_prints_an_inventory(context: SourceContext) -> None:
         ("[web]\n[db:children]\nwbe\n", ":3: unknown group 'wbe' (did you mean 'web'?)"),
         ("[web]\nh1\n[wbe:vars]\na=b\n", ":3: unknown group 'wbe' (did you mean 'web'?)"),
         ("[a:children]\nb\n[b:children]\na\n", ": group 'a' contains itself"),
+        (
+            "[leaf]\nh1\n[a:children]\nb\n[b:children]\na\nleaf\n",
+            ": group 'b' contains itself",
+        ),
         ("[web]\nh1 ansible_port=x\n", ": host 'h1': port 'x' is not a number from 1 to 65535"),
         ("[web]\nh1 ansible_host='{{ ip }}'\n", ": host 'h1': address is a template"),
         (

@@ -130,10 +130,13 @@ class AnsibleGroups:
                 depths[name] = 1 + max((depths[above] for above in parents[name]), default=0)
             if not ready:
                 break
-        if circle := [name for name in parents if name not in depths]:
-            raise UsageError(
-                f"group '{circle[0]}' contains itself; remove it from its child groups"
-            )
+        if name := next((each for each in parents if each not in depths), ""):
+            seen = set()
+            # groups below a circle have no depth either: go up until one comes again
+            while name not in seen:
+                seen.add(name)
+                name = next(above for above in parents[name] if above not in depths)
+            raise UsageError(f"group '{name}' contains itself; remove it from its child groups")
         return depths
 
     def check(self) -> None:
