@@ -269,8 +269,9 @@ def _samples(samples: Sequence[Sample], where: str) -> Iterator[Mistake]:
                     yield mistake
             highest[name] = max(highest.get(name, 0), part.lat_max_ns)
         if (joint := each.dirs.get(BOTH)) is not None and "joint" not in reported:
-            reported.add("joint")
-            yield from _joint(joint, each.dirs, f"{where}, sample at {each.host_time_ms} ms")
+            for mistake in _joint(joint, each.dirs, f"{where}, sample at {each.host_time_ms} ms"):
+                reported.add(mistake.code)
+                yield mistake
 
 
 def _sample(name: str, part: DirectionSample, highest: int, at: str) -> Iterator[Mistake]:

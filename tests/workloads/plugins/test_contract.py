@@ -18,6 +18,7 @@ from tests.workloads.plugins.conftest import PACKAGE
 from tui import workloads
 from tui.engine.inputs.profiles import Catalogue
 from tui.engine.plan.plan import Choices, build_plan
+from tui.metrics.registry import BOTH
 from tui.model import tool
 from tui.model.address import HostAddress
 from tui.model.event import (
@@ -38,6 +39,7 @@ from tui.model.profile_model import profile_file_schema
 from tui.model.search import Offer
 from tui.remote.fan_out import host_error
 from tui.testing.replay import standing_in
+from tui.testing.streams import Read, check_figures
 from tui.workloads.base import Paced
 from tui.workloads.contract import types
 
@@ -200,6 +202,16 @@ def test_other_answers_of_a_reader_are_held_to_their_types(
     reader = reader_of(known, **{method: lambda *_: value})
     with pytest.raises(PluginError, match=rf"plug-in ddsync \(.*\): {method}"):
         getattr(reader, method)(*([] if method == "flush" else [b"x"]))
+
+
+def test_both_directions_are_checked_in_every_sample() -> None:
+    right = {"read": part(), "write": part(), BOTH: part(ios=2, bytes=1024)}
+    samples = [
+        sample(host_time_ms=5000, dirs=right),
+        sample(host_time_ms=6000, dirs=right | {BOTH: part(ios=99)}),
+    ]
+    found = check_figures(Read(items=[*samples]), STEP, "h1")
+    assert "joint" in {mistake.code for mistake in found}
 
 
 @pytest.mark.parametrize("method", ["feed", "feed_stderr", "flush", "result", "problems"])
