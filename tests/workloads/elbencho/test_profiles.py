@@ -120,6 +120,16 @@ def test_a_rate_is_shared_out_as_bytes_per_second_and_thread() -> None:
         pace(profile, {}, hosts, {"h1": 1, "h2": 1}, Offer(4.0, 10.0))
 
 
+def test_a_rate_is_offered_by_the_hosts_that_get_a_thread_alone() -> None:
+    shared = text(RANDOM.replace("threads: 4", "threads: '{threads}'"))
+    params = "params: {threads: {default: 1, kind: count, spread: true}}\n"
+    profile = load_profile(shared + params, "p.yaml")
+    hosts = [HostAddress("h1"), HostAddress("h2")]
+    made = pace(profile, resolve_params(profile, {}), hosts, {"h1": 1, "h2": 1}, Offer(800.0, 10.0))
+    assert [task.host for task in made.step.tasks] == ["h1"]
+    assert made.step.jobs[0].rate_iops == {"read": 800.0}
+
+
 def test_random_reads_at_a_rate_are_one_pass_because_each_pass_restarts_the_limit() -> None:
     profile = load_profile(text(RANDOM), "p.yaml")
     made = pace(profile, {}, [HostAddress("h1")], {"h1": 1}, Offer(400.0, 60.0))  # 80 s of it

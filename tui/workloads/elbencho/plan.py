@@ -56,12 +56,18 @@ def build_steps(
     seeds: Mapping[str, int],
 ) -> list[Step]:
     """Return the step of a profile on these hosts. Raises UsageError."""
-    loads = {
+    return [planned_step(profile, params, _loads(profile, params, hosts), seeds)]
+
+
+def _loads(
+    profile: Profile, params: Mapping[str, ParamValue], hosts: Sequence[HostAddress]
+) -> dict[str, Load]:
+    """Return the load of each host with a share of the totals. Raises UsageError."""
+    return {
         host.name: resolve(profile, params, host.name, index, len(hosts))
         for index, host in enumerate(hosts, start=1)
         if has_share(profile, params, index, len(hosts))
     }
-    return [planned_step(profile, params, loads, seeds)]
 
 
 def planned_step(
@@ -346,16 +352,13 @@ def pace(
     rate_iops = offer.rate_iops
     if rate_iops is None:
         return Paced(build_steps(free, params, hosts, seeds)[0], own_ramp=NO_RAMP)
-    loads = [
-        resolve(free, params, host.name, index, len(hosts))
-        for index, host in enumerate(hosts, start=1)
-    ]
+    loads = list(_loads(free, params, hosts).values())
     threads = sum(load.threads for load in loads)
     limit = limit_of(loads[0], rate_iops / threads)
     name = "limitwrite" if loads[0].phase.name == "write" else "limitread"
     held = _held(loads[0], name, limit, offer.seconds)
     step = build_steps(with_options(free, held), params, hosts, seeds)[0]
-    step.jobs = [_offered(loads[0], rate_iops / len(hosts))]
+    step.jobs = [_offered(loads[0], rate_iops / len(loads))]
     return Paced(step, (clause("bursts"),), own_ramp=NO_RAMP)
 
 
