@@ -9,7 +9,9 @@ import pytest
 
 from tests.samples.events import DATA
 from tui.export.copies import Copy, copies_of
+from tui.export.save import export
 from tui.library.load import load_record
+from tui.model.exporter import ExportSource
 from tui.model.hostspec import expand, split
 from tui.record.headline import told_headline
 
@@ -39,6 +41,15 @@ def test_tables_hold_the_same_figures_as_a_report_and_an_export() -> None:
     named, *lines = list(csv.reader(found["table, CSV"].text.splitlines()))
     assert named[0] == "run_id"
     assert {line[0] for line in lines} == {load_record(RUNS / "plain").run_id}
+
+
+def test_a_copied_csv_has_the_cells_of_an_exported_one(tmp_path: Path) -> None:
+    record = load_record(RUNS / "plain")
+    written = export(ExportSource(record, RUNS / "plain"), "csv", f"{tmp_path}/")
+    (path,) = [each for each in written if each.stem == "summary"]
+    text = copies("plain")["table, CSV"].text
+    assert list(csv.reader(text.splitlines())) == list(csv.reader(path.read_text().splitlines()))
+    assert "false" in text.split(",")
 
 
 @pytest.mark.parametrize("name", ["plain", "sweep", "mdtest"])

@@ -12,7 +12,8 @@ import pytest
 from tui.cli.main import main
 from tui.export.save import export
 from tui.export.table_files import guarded
-from tui.export.tables import bucket_begin, tables_of
+from tui.export.tables import tables_of
+from tui.metrics.buckets import TOP_BUCKET, bucket_edges, value_to_index
 from tui.model.exporter import ExportSource
 from tui.model.record import RunRecord
 
@@ -75,10 +76,10 @@ def test_buckets_follow_each_other_and_hold_every_io(plain: ExportSource, tmp_pa
 
 @pytest.mark.parametrize("index", [0, 127, 128, 191, 192, 1000, 1855])
 def test_a_bucket_begins_where_its_values_do(index: int) -> None:
-    from tui.metrics.buckets import value_to_index
-
-    assert value_to_index(bucket_begin(index)) == index
-    assert index == 0 or value_to_index(bucket_begin(index) - 1) == index - 1
+    low, high = bucket_edges(index)
+    assert value_to_index(low) == index
+    assert index == 0 or value_to_index(low - 1) == index - 1
+    assert index == TOP_BUCKET or value_to_index(high + 1) == index + 1
 
 
 def test_a_percentile_beyond_our_own_has_a_column(plain: ExportSource, tmp_path: Path) -> None:

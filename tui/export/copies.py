@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tui.analysis.compare import Comparison
 from tui.analysis.searches import search_facts
-from tui.export.table_files import guarded
+from tui.export.table_files import csv_lines, guarded
 from tui.export.tables import summary
 from tui.model.record import RunRecord
 from tui.model.rundir import RECORD_FILE
@@ -93,12 +93,8 @@ def step_table(record: RunRecord, step: StepRecord) -> DocumentTable | None:
 
 
 def summary_csv(record: RunRecord) -> str:
-    """Return the summary table as CSV, with the columns of `benchtui export csv`."""
-    table, out = summary(record), io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([column.name for column in table.columns])
-    writer.writerows([guarded(value) for value in row] for row in table.rows)
-    return out.getvalue()
+    """Return the summary table as CSV, as `benchtui export csv` writes it but for line ends."""
+    return "".join(csv_lines(summary(record), "\n"))
 
 
 def command_line(record: RunRecord) -> str:

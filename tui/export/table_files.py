@@ -28,12 +28,13 @@ def guarded(value: Scalar) -> Scalar:
 
 def _csv_files(source: ExportSource) -> Iterator[ExportFile]:
     for table in tables_of(source.record):
-        yield ExportFile(f"{table.name}.csv", text_parts(_lines(table)))
+        yield ExportFile(f"{table.name}.csv", text_parts(csv_lines(table)))
 
 
-def _lines(table: ExportTable) -> Iterator[str]:
+def csv_lines(table: ExportTable, end: str = "\r\n") -> Iterator[str]:
+    """Yield a table as CSV, row by row."""
     buffer = io.StringIO()
-    writer = csv.writer(buffer)
+    writer = csv.writer(buffer, lineterminator=end)
     rows: Iterable[Iterable[Scalar]] = table.rows
     writer.writerow([guarded(column.name) for column in table.columns])
     for row in rows:

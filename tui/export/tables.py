@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 
 from tui.export.export_table import RUN, ExportColumn, ExportTable, Kind, Row, percentile_name
-from tui.metrics.buckets import PERCENTILES, index_to_value, label
+from tui.metrics.buckets import PERCENTILES, bucket_edges, index_to_value, label
 from tui.metrics.histogram import TOP_BUCKET
 from tui.metrics.registry import METRICS, in_order
 from tui.model.figure_record import AggregateRecord, DirectionRecord, LatencyRecord, SeriesColumns
@@ -489,17 +489,9 @@ def _buckets(latency: LatencyRecord | None) -> Iterator[Row]:
         return
     for index, count in zip(latency.histogram.idx, latency.histogram.n, strict=True):
         cumulative += count
-        low = bucket_begin(index)
-        below = bucket_begin(index + 1) if index < TOP_BUCKET else None
+        low, high = bucket_edges(index)
+        below = high + 1 if index < TOP_BUCKET else None
         yield (low, below, index_to_value(index), count, cumulative)
-
-
-def bucket_begin(index: int) -> int:
-    """Return the lowest latency of a bucket, in ns."""
-    if index < 128:
-        return index
-    exponent = index // 64 - 1
-    return (1 << (exponent + 6)) + (index % 64 << exponent)
 
 
 def search_points(record: RunRecord) -> ExportTable:
