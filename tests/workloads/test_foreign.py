@@ -52,6 +52,16 @@ def result_file(name: str, *more: str) -> str:
     return head + recorded.with_suffix(".out").read_text()
 
 
+def test_elbencho_tables_know_options_joined_with_their_values() -> None:
+    text = result_file("big-write")
+    for apart, joined in (('"-t" "2"', '"-t2"'), ('"-b" "1m"', '"-b1MiB"'), ('"-w"', '"-Fw"')):
+        assert apart in text
+        text = text.replace(apart, joined)
+    (write,) = of("elbencho").import_output(text, "r.txt")
+    (load,) = write.loads
+    assert (load.workers, load.block_bytes, load.direct) == (2, MIB, True)
+
+
 def kept(name: str, text: str) -> KeptFile:
     return KeptFile(name, name, text)
 

@@ -145,7 +145,7 @@ def steady_s(command: str, path_type: str, first_ms: int = 0) -> float | None:
     """
     given = options(command)
     steady = path_type not in ("", DIRECTORY, BUCKET) and given.keys() <= STEADY
-    limit_s = _size(given.get("timelimit")) if steady else None
+    limit_s = size_of(given.get("timelimit")) if steady else None
     if not limit_s or ("infloop" not in given and first_ms < limit_s * 1000):
         return None
     return float(limit_s)
@@ -179,7 +179,7 @@ def _first(phase: PhaseFacts) -> Iterator[Contradiction]:
 def _config(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
     """Yield settings printed with the results that differ from those on the command line."""
     for name, key in CONFIG.items():
-        told, due = phase.config.get(key), _size(given.get(name))
+        told, due = phase.config.get(key), size_of(given.get(name))
         only_dirs = name in ("dirs", "files") and phase.path_type not in (DIRECTORY, BUCKET)
         if told is None or due is None or only_dirs or name not in given:
             continue
@@ -216,7 +216,7 @@ def _hosts(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
 
 
 def _time(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
-    limit_s, took_s = _size(given.get("timelimit")), phase.last.ms / 1000
+    limit_s, took_s = size_of(given.get("timelimit")), phase.last.ms / 1000
     if limit_s and took_s > limit_s + LATE_S + 2 * phase.slowest_s:
         yield Contradiction("time-limit", took_s, limit_s)
 
@@ -229,7 +229,7 @@ def _limits(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
     reads = phase.last.bytes if phase.name == "READ" else phase.reads
     flying = phase.workers * phase.config.get("block_size", 0) * phase.config.get("io_depth", 1)
     for name, moved in (("limitwrite", writes), ("limitread", reads)):
-        limit = _size(given.get(name))
+        limit = size_of(given.get(name))
         most = (limit or 0) * phase.workers * (floor(phase.last.ms / 1000) + 2) + 2 * flying
         if limit and moved > most:
             yield Contradiction("limit", moved, most, names=(name,))
@@ -267,7 +267,7 @@ def _blocks(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
         return
     if phase.path_type == BUCKET or phase.name not in ("WRITE", "READ") or phase.last.ms < LEAST_MS:
         return
-    size, block = _size(given.get("size")), _size(given.get("block", DEFAULTS["block"]))
+    size, block = size_of(given.get("size")), size_of(given.get("block", DEFAULTS["block"]))
     if not block or not phase.last.bytes:
         return
     block = min(block, size or block)
@@ -371,11 +371,11 @@ def load_options(command: str) -> LoadOptions | None:
 
 
 def _plain(name: str, value: str) -> str:
-    size = _size(value) if OPTIONS.get(name) == "size" else None
+    size = size_of(value) if OPTIONS.get(name) == "size" else None
     return plain_size(size) if size is not None else value or "1"
 
 
-def _size(text: str | None) -> int | None:
+def size_of(text: str | None) -> int | None:
     """Return a number with its binary unit; None if there is none."""
     if not text or not text[0].isdigit():
         return None

@@ -11,7 +11,6 @@ import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import pairwise
 from math import isfinite
 from typing import Any
 
@@ -21,12 +20,17 @@ from tui.model.plan import JobLoad
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import FormatMark, ImportedOutput
 from tui.workloads.elbencho.contradictions import (
+    BUCKET_COUNT,
+    LIST,
+    PERCENTILE,
     PhaseFacts,
     PhaseTotals,
     contradictions,
     load_options,
     missing_phases,
     of_table,
+    options,
+    size_of,
     steady_s,
 )
 from tui.workloads.elbencho.options import Phase, phase_of
@@ -416,13 +420,7 @@ COMMAND = re.compile(r"COMMAND LINE: (.*)")
 ELAPSED = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:(\d+)ms)?")
 HUMAN_US = {"us": 1.0, "ms": 1e3, "s": 1e6}
 LATENCY = re.compile(r"\b(min|avg|max)=([\d.]+)(us|ms|s)\b")
-PERCENTILE = re.compile(r"(?<![\d.])([\d.]+)%<=(\d+)")
-BUCKET_COUNT = re.compile(r"(\d+): (\d+)")
-OPTIONS = {
-    "-t": "threads", "--threads": "threads", "--iodepth": "IO depth", "-b": "block size",
-    "--block": "block size",
-}  # fmt: skip
-SIZES = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+COLUMNS = {"threads": "threads", "iodepth": "IO depth", "block": "block size"}  # by option
 NAMES = {
     "IOPS": "IOPS", "IOPS write": "IOPS", "IOPS read": "rwmix read IOPS",
     "Total MiB": "MiB", "MiB write": "MiB", "MiB read": "rwmix read MiB",
@@ -459,22 +457,13 @@ def _options(command: str) -> dict[str, str]:
     """Return the load options in an elbencho command line, and the number of hosts unless it is in
     a range.
     """
-    words, found = command.replace('"', " ").replace("=", " ").split(), dict[str, str]()
-    for word, value in pairwise(words):
-        if word in OPTIONS:
-            found[OPTIONS[word]] = _size(value)
-    found["direct IO"] = str(int("--direct" in words))
-    found["random"] = str(int("--rand" in words))
-    hosts = next((value for word, value in pairwise(words) if word == "--hosts"), "")
-    if hosts and "[" not in hosts:
-        found["hosts"] = str(hosts.count(",") + 1)
+    given = options(command)
+    found = {COLUMNS[name]: str(size_of(given[name]) or "") for name in COLUMNS if name in given}
+    found["direct IO"] = str(int("direct" in given))
+    found["random"] = str(int("rand" in given))
+    if LIST.fullmatch(given.get("hosts", "")):
+        found["hosts"] = str(given["hosts"].count(",") + 1)
     return found
-
-
-def _size(text: str) -> str:
-    factor = SIZES.get(text[-1:].lower(), 1)
-    digits = text.rstrip("kKmMgG")
-    return str(int(digits) * factor) if digits.isdigit() else ""
 
 
 def _add_line(row: dict[str, str], what: str, values: str) -> None:
