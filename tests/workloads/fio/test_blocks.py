@@ -10,7 +10,7 @@ from tests.workloads.fio.test_plan import built, profile
 from tui.model.problem import BenchtuiError
 from tui.model.profile_load import load_profile
 from tui.workloads.fio.blocks import block_problem, direct_sizes
-from tui.workloads.fio.options import JobOptions
+from tui.workloads.fio.options import JobOptions, jobs_of_job_file
 from tui.workloads.fio.terms import FioTerms
 
 DIRECT = {"ioengine": "libaio", "direct": "1"}
@@ -48,6 +48,12 @@ def test_sizes_of_direct_io_are_those_of_each_target() -> None:
         "/mnt/t": (4096, 3072), "/mnt/t/x": (1024, 8192), "/mnt/t/y": (1024, 8192),
         "/mnt/u": (4096,),
     }  # fmt: skip
+
+
+def test_a_job_file_of_benchtui_may_have_more_jobs_than_one_to_import() -> None:
+    text = "[global]\nrw=read\n" + "".join(f"[j{at}]\nbs={at}\n" for at in range(1, 2402))
+    jobs = jobs_of_job_file(text)
+    assert len(jobs) == 2401 and (jobs[-1].get("rw"), jobs[-1].get("bs")) == ("read", "2401")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import re
 
 from tui.model.plan import is_device
 from tui.model.quantities import parse_size
-from tui.workloads.fio.options import JobOptions
+from tui.workloads.fio.options import JobOptions, sections
 
 SECTOR = 512  # bytes, the smallest logical block of any device
 EXPECTED = f"expected a multiple of {SECTOR} with direct=1 on a device"
@@ -39,26 +39,12 @@ def direct_sizes(job_file: str) -> dict[str, tuple[int, ...]]:
     For a range, only the smallest size.
     """
     found: dict[str, tuple[int, ...]] = {}
-    for job in _jobs(job_file):
+    for job in (JobOptions(name, {}, options) for name, options in sections(job_file)):
         name = next((option for option in SIZES if job.get(option)), "bs")
         sizes = _sizes(name, job.get(name) or "4k") if _is_direct(job) else []
         for target in _targets(job) if sizes else ():
             found[target] = (*found.get(target, ()), *sizes)
     return found
-
-
-def _jobs(job_file: str) -> list[JobOptions]:
-    """Return the jobs of a job file that benchtui wrote."""
-    sections: dict[str, dict[str, str]] = {"global": {}}
-    own = sections["global"]
-    for line in job_file.splitlines():
-        if line.startswith("["):
-            own = sections.setdefault(line.strip("[]"), {})
-        elif line and line[0] not in ";#":
-            option, _, value = line.partition("=")
-            own[option.strip()] = value.strip() or "1"
-    shared = sections.pop("global")
-    return [JobOptions(name, shared, own) for name, own in sections.items()]
 
 
 def _is_direct(job: JobOptions) -> bool:

@@ -225,15 +225,27 @@ def job_options(
 
 def jobs_of_job_file(text: str) -> list[JobOptions]:
     """Return the jobs in a job file of benchtui, with all options, by fio's own names."""
+    return [
+        JobOptions(name, {}, {canonical(option): value or "1" for option, value in given.items()})
+        for name, given in sections(text)
+    ]
+
+
+def sections(job_file: str) -> list[tuple[str, dict[str, str]]]:
+    """Return (name, options) of each job in a job file of benchtui, merged with [global]."""
     shared: dict[str, str] = {}
-    jobs: list[JobOptions] = []
-    for section in read_sections(text, "job file"):
-        own = {canonical(option.name): option.value or "1" for option in section.options}
-        if section.shared:
-            shared |= own
-        else:
-            jobs.append(JobOptions(section.name, {}, {**shared, **own}))
-    return jobs
+    found: list[tuple[str, dict[str, str]]] = []
+    current = shared
+    for line in map(str.strip, job_file.splitlines()):
+        if line == "[global]":
+            current = shared
+        elif line.startswith("[") and line.endswith("]"):
+            current = {**shared}
+            found.append((line[1:-1], current))
+        elif line and line[0] not in ";#":
+            name, _, value = line.partition("=")
+            current[name.strip()] = value.strip()
+    return found
 
 
 def depth_in_vain(job: JobOptions) -> Clause | None:

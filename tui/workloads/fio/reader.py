@@ -19,6 +19,7 @@ from tui.model.quantities import parse_duration, parse_size
 from tui.text.form import Text
 from tui.workloads.base import LatencyKind, LogLine
 from tui.workloads.fio.option_table import by_name
+from tui.workloads.fio.options import sections
 from tui.workloads.fio.results import Meter, host_result
 from tui.workloads.fio.snapshot import JsonSplitter, SnapshotError, StatusJob, decode
 from tui.workloads.messages import BUCKET, Explainer, http_error_text, rule, silent, texts_of
@@ -50,7 +51,6 @@ _ERRNO_HINTS = {
         " while others ended"
     ),
 }
-GLOBAL = "global"
 
 
 def errno_text(number: int) -> str:
@@ -536,23 +536,6 @@ def other_options(job_file: str, printed: bytes) -> list[Clause]:
         )
         found += as_given[0] if as_given else []
     return unique(found)
-
-
-def sections(job_file: str) -> list[tuple[str, dict[str, str]]]:
-    """Return (name, options) of each job in a job file as written, merged with [global]."""
-    shared: dict[str, str] = {}
-    found: list[tuple[str, dict[str, str]]] = []
-    current = shared
-    for line in map(str.strip, job_file.splitlines()):
-        if line == f"[{GLOBAL}]":
-            current = shared
-        elif line.startswith("[") and line.endswith("]"):
-            current = {**shared}
-            found.append((line[1:-1], current))
-        elif line and line[0] not in ";#":
-            name, _, value = line.partition("=")
-            current[name.strip()] = value.strip()
-    return found
 
 
 def _differing(given: Mapping[str, str], printed: Mapping[str, str]) -> Iterator[Clause]:
