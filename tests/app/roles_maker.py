@@ -72,8 +72,8 @@ class RolesMaker(RunMaker):
         )
 
 
-def with_roles(home: Path, seconds: int = 0) -> RolesMaker:
+def with_roles(home: Path, seconds: int = 0, runtime_s: float = 60.0) -> RolesMaker:
     """Return such a run, so many seconds into its load."""
-    maker = RolesMaker(home / "runs" / RUN_ID, ["h1", "h2", "h3"], MIX)
+    maker = RolesMaker(home / "runs" / RUN_ID, ["h1", "h2", "h3"], MIX, runtime_s=runtime_s)
     maker.measure(seconds)
     return maker

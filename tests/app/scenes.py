@@ -272,9 +272,17 @@ def begun(
     return maker
 
 
-def scene(name: str, home: Path, hosts: int = 8, seconds: int = 100, stream: Path = READS) -> Scene:
+def scene(
+    name: str,
+    home: Path,
+    hosts: int = 8,
+    seconds: int = 100,
+    stream: Path = READS,
+    *,
+    runtime_s: float = RUNTIME_S,
+) -> Scene:
     """Return a run in the middle of its load."""
-    maker = begun(home, hosts, stream)
+    maker = begun(home, hosts, stream, runtime_s=runtime_s)
     if name in ("lag", "troubled") and hosts > 2:
         maker.pace[maker.hosts[hosts * 2 // 3]] = 0.25
     maker.measure(seconds // 2)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from msgspec.structs import replace
 from textual.pilot import Pilot
 
 from tests.app import scenes
@@ -23,8 +24,11 @@ from tui.app.widgets.lines import TextPane
 from tui.app.widgets.run_panels import Banner
 from tui.judge import live
 from tui.judge.bottleneck import Kind
+from tui.judge.catalogue import BY_ID, CHECKS
+from tui.judge.check import CheckResult
 from tui.library.build import write_record
 from tui.model.event import HostFactsCollected, HostState, PhaseEnded, PhaseStarted, StepStarted
+from tui.model.operands import Operands, clause
 from tui.text.line import WARN
 from tui.view import live_health
 
@@ -64,7 +68,7 @@ def _looks_cost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run_of(home: Path, hosts: int = 6) -> RunMaker:
-    return RunMaker(home / "runs" / RUN_ID, host_names(hosts), READS, runtime_s=300.0).begin()
+    return RunMaker(home / "runs" / RUN_ID, host_names(hosts), READS, runtime_s=50.0).begin()
 
 
 def watched(home: Path, *, seconds: int = 31, busy: int = 4, servers: int = 2) -> RunMaker:
@@ -108,9 +112,7 @@ async def test_a_line_says_what_limits_the_run_and_another_the_worst_finding(
     async with stage(watched(tmp_path)) as (app, _):
         limited = app.text_of("#live-health").splitlines()[0]
         assert limited.count("client CPU") == 1, "the finding is the bottleneck"
-        assert limited.startswith(
-            "! limited by client CPU: weka-01, weka-02, weka-03, weka-04: 97"
-        )
+        assert limited.startswith("! limited by client CPU: weka-01, weka-02, weka-03, weka-04: 97")
         assert " warnings" in limited and limited.endswith("f all")
         roles = {text: role for line in app.live.query_one("#live-health", Banner).text
                  for text, role in line.runs}  # fmt: skip
@@ -220,14 +222,21 @@ async def test_while_a_step_is_prepared_neither_findings_nor_the_cursor_are_of_t
         )
 
 
-async def test_what_is_over_stays_in_the_line_as_one_that_was(tmp_path: Path) -> None:
-    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(1), READS, runtime_s=900.0).begin().go()
-    maker.look_at("weka-01", BUSY)
+async def test_what_is_over_stays_in_the_line_as_one_that_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy: Operands = {"hosts": [("weka-01", clause("busy", percent=99.0))]}
+    found = [CheckResult("warning", "bound", 1, 0, {"hosts": "weka-01"}, busy)]
+    told = replace(BY_ID["client-cpu"], of_step=lambda _: found)
+    monkeypatch.setattr(
+        live, "CHECKS", [told if check.id == "client-cpu" else check for check in CHECKS]
+    )
+    maker = run_of(tmp_path, 1).go()
     async with stage(maker.measure(31)) as (app, pilot):
-        assert "! limited by client CPU" in app.text_of("#live-health")
-        maker.look_at("weka-01", IDLE)
-        for _ in range(16):
-            maker.measure(30)
+        assert "client CPU" in app.text_of("#live-health")
+        found.clear()
+        for _ in range(4):
+            maker.measure(5)
             await app.tick(pilot, maker)
         assert "was: client CPU" in app.text_of("#live-health")
         await pilot.press("f")
@@ -235,7 +244,9 @@ async def test_what_is_over_stays_in_the_line_as_one_that_was(tmp_path: Path) ->
         assert isinstance(app.screen, FindingsDialog)
 
 
-async def test_f_shows_each_finding_with_what_to_do_and_no_start_that_is_not_known(tmp_path: Path) -> None:
+async def test_f_shows_each_finding_with_what_to_do_and_no_start_that_is_not_known(
+    tmp_path: Path,
+) -> None:
     async with stage(watched(tmp_path)) as (app, pilot):
         await pilot.press("f")
         await app.settle(pilot)

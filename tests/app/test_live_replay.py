@@ -110,7 +110,7 @@ async def test_arrows_seek_ten_seconds_and_the_state_is_that_of_the_moment(maker
 async def test_a_replay_that_jumped_shows_the_findings_known_at_that_moment(
     tmp_path: Path,
 ) -> None:
-    maker = scenes.scene("stall", tmp_path, 8, 80).finish()
+    maker = scenes.scene("stall", tmp_path, 8, 80, runtime_s=90.0).finish()
     async with stage(maker, SMALL, replay=1.0) as (app, pilot):
         await pilot.press("space", *["right"] * 5)
         await app.settle(pilot)

@@ -33,7 +33,7 @@ def said(maker: RunMaker, seconds: int) -> list[str]:
 
 
 def maker_in(tmp_path: Path) -> RunMaker:
-    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(1), READS, runtime_s=300).begin()
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(1), READS, runtime_s=60).begin()
     maker.add(HostFactsCollected(t=maker.t, host="weka-01", facts={"governor": "powersave"}))
     return maker.go()
 

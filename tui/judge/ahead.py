@@ -1,4 +1,4 @@
-"""Project the rates of a running load to its end, if slow hosts recover."""
+"""What figures of a running load may become by its end, and what lasts long enough to count."""
 
 from __future__ import annotations
 
@@ -13,6 +13,30 @@ if TYPE_CHECKING:
 
     from tui.judge.check import StepEvidence
     from tui.model.figure_record import SeriesRecord
+
+
+MOST = 0.5  # of the measured time
+SPARE_S = 2.0  # a load may begin and end a second off its plan
+
+
+def most_of_time(at: StepEvidence, seconds: float, whole_s: float) -> bool:
+    """Return whether something that applied for so many seconds did so for most of the measured
+    time, `whole_s`; of a running load, whether it is sure to by its end.
+    """
+    planned_s = at.step.runtime_s
+    if at.record.state == "running":
+        return planned_s is not None and seconds > MOST * planned_s + SPARE_S
+    return seconds > MOST * (whole_s if planned_s is None else min(whole_s, planned_s))
+
+
+def zeros_to_come(at: StepEvidence, kept: int) -> int | None:
+    """Return how many seconds of a running load may be without I/O besides the `kept` ones; None if
+    that is unknown.
+    """
+    if at.record.state != "running":
+        return 0
+    planned_s = at.step.runtime_s
+    return None if planned_s is None else max(round(planned_s + SPARE_S) - kept, int(SPARE_S))
 
 
 def recovered(at: StepEvidence, name: str, rates: Mapping[str, float]) -> dict[str, float]:

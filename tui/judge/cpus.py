@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 from tui.model.hostfacts import number_of
 from tui.model.operands import Clause, clause
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from tui.model.host_record import HostRecord
     from tui.model.plan import Step
-    from tui.model.step_record import HostTelemetryRecord
+    from tui.model.step_record import TelemetryColumn
 
 # per cent
 SOFTIRQ = 90.0
@@ -24,6 +26,42 @@ WITHHELD = ("gen.wait", "psi.cpu.some", "cpu.throttled")
 QUEUED = 10.0  # per cent of the time in which a process wants a CPU: waiting for one
 
 
+# that `cpu_bound` reads
+COLUMNS = (
+    "cpu.busy",
+    "cpu.steal",
+    "core.busy",
+    "core.softirq",
+    "gen.cpu",
+    "gen.thread",
+    *WITHHELD,
+)
+
+
+class Means(Protocol):
+    """Telemetry of a host by column, over some time."""
+
+    def mean_of(self, name: str, /) -> float | None:
+        """Return the mean of a column; None if unknown."""
+
+    def column(self, name: str, /) -> TelemetryColumn | None:
+        """Return a column; None if unknown."""
+
+
+class Moment(Struct, frozen=True):
+    """Telemetry of one interval."""
+
+    values: Mapping[str, float]
+
+    def mean_of(self, name: str) -> float | None:
+        """Return the value of a column; None if unknown."""
+        return self.values.get(name)
+
+    def column(self, _: str) -> TelemetryColumn | None:
+        """Return None: only values are known."""
+        return None
+
+
 def polls(step: Step) -> bool:
     """Return whether processes of the load keep a CPU busy even while they wait: MPI ranks poll for
     messages.
@@ -32,7 +70,7 @@ def polls(step: Step) -> bool:
 
 
 def cpu_bound(
-    host: HostTelemetryRecord,
+    host: Means,
     record: HostRecord | None,
     limit: Callable[[str], float],
     *,
@@ -61,7 +99,7 @@ def cpu_bound(
 
 
 def _withheld(
-    host: HostTelemetryRecord, record: HostRecord | None, limit: Callable[[str], float]
+    host: Means, record: HostRecord | None, limit: Callable[[str], float]
 ) -> Clause | None:
     """Return how a load did not get the CPU time that it wanted; None if it did, or if unknown.
 
@@ -80,7 +118,7 @@ def _withheld(
 
 
 def _throttled(
-    host: HostTelemetryRecord, record: HostRecord | None, limit: Callable[[str], float]
+    host: Means, record: HostRecord | None, limit: Callable[[str], float]
 ) -> Clause | None:
     throttled = host.mean_of("cpu.throttled") or 0.0
     if throttled <= limit("client-cpu.throttled"):
@@ -90,7 +128,7 @@ def _throttled(
 
 
 def by_itself(
-    host: HostTelemetryRecord, record: HostRecord | None, limit: Callable[[str], float]
+    host: Means, record: HostRecord | None, limit: Callable[[str], float]
 ) -> Clause | None:
     """Return how the load or its interrupts saturate a CPU, or the CPUs it may use; None if they do
     not.
@@ -106,7 +144,7 @@ def by_itself(
     return _of_allowed(host, record, limit("client-cpu.host"))
 
 
-def wanted(host: HostTelemetryRecord, used: float) -> float:
+def wanted(host: Means, used: float) -> float:
     """Return the CPU that a process would use if the hypervisor stole no CPU time.
 
     Stolen time is neither CPU time of the process nor idle time of the core, so a process that
@@ -127,7 +165,7 @@ def cpus_of(record: HostRecord | None, fact: str = "cpus") -> float:
     return (number_of(record.facts, fact) or 0.0) if record is not None else 0.0
 
 
-def _of_allowed(host: HostTelemetryRecord, record: HostRecord | None, most: float) -> Clause | None:
+def _of_allowed(host: Means, record: HostRecord | None, most: float) -> Clause | None:
     """Return that a load saturates the CPUs it may use, if these are fewer than the host's; else
     None.
     """

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from itertools import groupby
 from math import sqrt
 from operator import add
-from statistics import fmean, median, quantiles
+from statistics import median, quantiles
 from typing import TYPE_CHECKING, cast
 
+from tui.judge.ahead import zeros_to_come
 from tui.judge.chance import SIGMAS, Chance, chance_of
 from tui.judge.check import (
     CheckResult,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from tui.model.figure_record import SeriesColumns, SeriesRecord
     from tui.model.host_record import HostRecord
+    from tui.model.plan import JobLoad
     from tui.model.step_record import Scalar, StepRecord, TimingRecord
 
 Rates = Sequence[float | None]
@@ -46,6 +48,9 @@ STALL_SHARE = 0.25  # of the host's own median second
 # of its best quarter of seconds: a host may stall for most of a run
 STALL_OF_GOOD = 0.08
 ANSWERED = 0.01  # of the usual rate
+STOPPED = 0.04  # of the best seconds: burst credits and full caches leave more
+BEST_S = 10  # seconds in a row, with their mean
+LEAST_MISSING = 30  # I/Os: random arrivals and long ones leave out fewer
 STALL_S = 3  # seconds in a row
 SLICE = 64  # hosts whose seconds are looked at in one go
 SHORTEST_S = 8  # with fewer seconds the median means little: only the best quarter counts
@@ -70,7 +75,9 @@ def start_skew(at: StepEvidence) -> Iterator[CheckResult]:
     if timing is None or timing.start_skew_s is None:
         raise two_hosts(len(at.step.tasks), "host-times")
     allowed_s = at.limit("start-skew.skew_s")
-    if timing.start_skew_s <= allowed_s:
+    # of a running load, the times will be known better
+    open_s = timing.start_skew_uncertainty_s or 0.0 if at.record.state == "running" else 0.0
+    if timing.start_skew_s - open_s <= allowed_s:
         return
     runtime_s = at.step.runtime_s or at.left_s + max(
         host.end_s - host.start_s for host in timing.hosts.values()
@@ -246,7 +253,8 @@ def never_together(at: StepEvidence) -> Iterator[CheckResult]:
     rule=(
         f"no host stays below {units.share(STALL_SHARE)} of its median rate (if it has"
         f" {SHORTEST_S} seconds or more), or {units.share(STALL_OF_GOOD)} of its third quartile,"
-        f" for {STALL_S} seconds in a row (first and last count by the missing I/O), beyond what"
+        f" for {STALL_S} seconds in a row (first and last count by the missing I/O), nor of direct"
+        f" I/O below {units.share(STOPPED)} of its best {BEST_S} seconds, beyond what"
         " chance and I/Os in flight explain with Poisson arrivals and mixed block sizes; no"
         f" per-second report is more than {LATE_S:g} s late, after subtracting the load's p99 and"
         " the delay of the agent's own telemetry (only a note if the rate did not"
@@ -272,8 +280,14 @@ def stall(at: StepEvidence) -> Iterator[CheckResult | None]:
     chance = chance_of(at.step.jobs)
     by_host = _by_host(series)
     found: dict[str, list[int]] = {}
+    zeros = zeros_to_come(at, len(series.columns[0].iops))
     for host, columns in by_host.items():
-        found[host] = _stalled(columns, tail=tail, chance=chance)
+        rates = [each.iops for each in columns], [each.bw_bytes_per_s for each in columns]
+        low = (
+            [] if zeros is None else stalled_seconds(*rates, tail=tail, chance=chance, zeros=zeros)
+        )
+        none = stopped_seconds(*rates, tail=tail, chance=chance) if _goes_on(at.step.jobs) else []
+        found[host] = sorted({*low, *none})
         if len(found) % SLICE == 0:
             yield None
     stood = {host: seconds for host, seconds in found.items() if seconds}
@@ -295,8 +309,21 @@ def stall(at: StepEvidence) -> Iterator[CheckResult | None]:
             {"hosts": " ".join(longest)},
             operands,
         )
-    usual = {host: _usual(columns) for host, columns in by_host.items() if host not in stood}
-    yield from late_reports(at, usual)
+    if at.record.state != "running":  # what follows may explain late reports
+        usual = {host: _usual(columns) for host, columns in by_host.items() if host not in stood}
+        yield from late_reports(at, usual)
+
+
+def _goes_on(jobs: Sequence[JobLoad]) -> bool:
+    """Return whether nothing in these jobs explains seconds without I/O: think time, the page
+    cache, or syncs of many writes.
+    """
+    return bool(jobs) and all(
+        (job.direct or job.fileless)
+        and job.synced_every <= 1
+        and (not job.paced or bool(job.rate_iops or job.rate_bytes_per_s))
+        for job in jobs
+    )
 
 
 def _answered(
@@ -319,19 +346,6 @@ def _usual(columns: Sequence[SeriesColumns]) -> float:
     return median(known) if known else 0.0
 
 
-def _stalled(columns: Sequence[SeriesColumns], *, tail: bool, chance: Chance) -> list[int]:
-    """Return the seconds with little I/O, both by operations and by bytes.
-
-    A job that switches to larger blocks does fewer operations, but does not stall.
-    """
-    return stalled_seconds(
-        [each.iops for each in columns],
-        [each.bw_bytes_per_s for each in columns],
-        tail=tail,
-        chance=chance,
-    )
-
-
 def _by_host(series: SeriesRecord) -> dict[str, list[SeriesColumns]]:
     """Return, by host, the columns that count towards its total I/O."""
     found: dict[str, list[SeriesColumns]] = {}
@@ -343,41 +357,99 @@ def _by_host(series: SeriesRecord) -> dict[str, list[SeriesColumns]]:
     return found
 
 
-def stalled_seconds(
+def stopped_seconds(
     ios: Sequence[Rates], bandwidths: Sequence[Rates], *, tail: bool, chance: Chance
 ) -> list[int]:
-    """Return the indices of seconds in which the sum of the columns is far below its usual value.
+    """Return the indices of seconds in which the sum of the columns is almost nothing compared with
+    its best seconds so far, whatever it usually is: later seconds cannot change that.
 
-    Excludes stretches shorter than STALL_S, stretches that chance explains, and, without `tail`,
-    one that lasts to the end.
+    Excludes what `stalled_seconds` does.
     """
     if _is_even(ios):
         return []
-    by_ios = _low(ios)
-    by_bytes = _low(bandwidths) if any(by_ios) else by_ios
-    low = [both for both in range(len(by_ios)) if by_ios[both] and by_bytes[both]]
-    rows = [
-        [second for _, second in row]
-        for _, row in groupby(enumerate(low), lambda each: each[1] - each[0])
-    ]
-    known = [second for column in ios for second, value in enumerate(column) if value is not None]
-    rows = [_with_ends(row, ios) if len(row) == STALL_S - 1 else row for row in rows]
-    kept = [row for row in rows if len(row) >= STALL_S and (tail or row[-1] < max(known))]
+    sums = [(rates, _best(rates)) for rates in (_sums(ios), _sums(bandwidths))]
+    none = [
+        second
+        for second in range(len(sums[0][0]))
+        if all(value is not None and value < STOPPED * best
+               for rates, best in sums for value in [rates[second]])
+    ]  # fmt: skip
+    (_, best_ios), (amounts, best_bytes) = sums
     return [
         second
-        for row in kept
-        if not _few_arrived(ios, row, chance) and not _large_waits(bandwidths, row, chance)
+        for row in _long(_in_a_row(none), ios, tail=tail)
+        if best_ios * len(row) >= LEAST_MISSING
+        and best_bytes * len(row) - sum(amounts[each] or 0.0 for each in row) > chance.flying_bytes
         for second in row
     ]
 
 
-def _with_ends(row: list[int], columns: Sequence[Rates]) -> list[int]:
+def _best(rates: Rates) -> float:
+    """Return the highest mean of BEST_S known seconds in a row; 0 without any."""
+    best, total, known = 0.0, 0.0, 0
+    for second, value in enumerate(rates):
+        total, known = (0.0, 0) if value is None else (total + value, known + 1)
+        if known > BEST_S:
+            total, known = total - (rates[second - BEST_S] or 0.0), BEST_S
+        if known == BEST_S:
+            best = max(best, total / BEST_S)
+    return best
+
+
+def stalled_seconds(
+    ios: Sequence[Rates],
+    bandwidths: Sequence[Rates],
+    *,
+    tail: bool,
+    chance: Chance,
+    zeros: int = 0,
+) -> list[int]:
+    """Return the indices of seconds in which the sum of the columns is far below its usual value,
+    both by operations and by bytes: a job that switches to larger blocks does fewer operations.
+
+    Excludes stretches shorter than STALL_S, stretches that chance explains, and, without `tail`,
+    one that lasts to the end. `zeros`: seconds without I/O that count towards the usual value.
+    """
+    if _is_even(ios):
+        return []
+    by_ios = _low(ios, zeros)
+    by_bytes = _low(bandwidths, zeros) if any(by_ios) else by_ios
+    low = [both for both in range(len(by_ios)) if by_ios[both] and by_bytes[both]]
+    rows = [
+        _with_ends(row, ios, zeros) if len(row) == STALL_S - 1 else row for row in _in_a_row(low)
+    ]
+    return [
+        second
+        for row in _long(rows, ios, tail=tail)
+        if not _few_arrived(ios, row, chance, zeros)
+        and not _large_waits(bandwidths, row, chance, zeros)
+        for second in row
+    ]
+
+
+def _in_a_row(seconds: Sequence[int]) -> list[list[int]]:
+    """Return the stretches of consecutive seconds."""
+    groups = groupby(enumerate(seconds), lambda each: each[1] - each[0])
+    return [[second for _, second in row] for _, row in groups]
+
+
+def _long(
+    rows: Sequence[list[int]], columns: Sequence[Rates], *, tail: bool
+) -> Iterator[list[int]]:
+    """Yield stretches of STALL_S or more; without `tail`, not one that lasts to the end."""
+    last = max((len(each) - 1 - next((at for at, value in enumerate(reversed(each))
+                                      if value is not None), len(each))
+                for each in columns), default=-1)  # fmt: skip
+    yield from (row for row in rows if len(row) >= STALL_S and (tail or row[-1] < last))
+
+
+def _with_ends(row: list[int], columns: Sequence[Rates], zeros: int) -> list[int]:
     """Return a row with the seconds that a stall of STALL_S began or ended in, if there was one.
 
     It rarely begins with a whole second, and reports are slightly longer than one.
     """
     sums = _sums(columns)
-    usual = median(value for value in sums if value is not None)
+    usual = median([*(value for value in sums if value is not None), *[0.0] * zeros])
     ends = (row[0] - 1, row[-1] + 1)
     values = {at: sums[at] for at in ends if 0 <= at < len(sums)}
     missing = {at: 1 - value / usual for at, value in values.items() if value is not None and usual}
@@ -386,25 +458,28 @@ def _with_ends(row: list[int], columns: Sequence[Rates]) -> list[int]:
     return sorted([*row, *(at for at, each in missing.items() if each >= 0.5)])
 
 
-def _few_arrived(columns: Sequence[Rates], row: Sequence[int], chance: Chance) -> bool:
+def _few_arrived(columns: Sequence[Rates], row: Sequence[int], chance: Chance, zeros: int) -> bool:
     """Return whether chance explains the low number of I/Os in these seconds."""
     if not chance.poisson:
         return False
-    usual, did = _usual_and_done(columns, row)
+    usual, did = _usual_and_done(columns, row, zeros)
     return did > usual - SIGMAS * sqrt(usual)
 
 
-def _large_waits(columns: Sequence[Rates], row: Sequence[int], chance: Chance) -> bool:
+def _large_waits(columns: Sequence[Rates], row: Sequence[int], chance: Chance, zeros: int) -> bool:
     """Return whether the bytes missing in these seconds may be those of I/Os in flight."""
-    usual, did = _usual_and_done(columns, row)
+    usual, did = _usual_and_done(columns, row, zeros)
     return usual - did <= chance.flying_bytes
 
 
-def _usual_and_done(columns: Sequence[Rates], row: Sequence[int]) -> tuple[float, float]:
+def _usual_and_done(
+    columns: Sequence[Rates], row: Sequence[int], zeros: int
+) -> tuple[float, float]:
     """Return the usual amount for this many seconds, and the amount done in these seconds."""
     sums = _sums(columns)
     known = [value for value in sums if value is not None]
-    return len(row) * fmean(known), sum(sums[second] or 0.0 for second in row)
+    usual = len(row) * sum(known) / (len(known) + zeros)
+    return usual, sum(sums[second] or 0.0 for second in row)
 
 
 def _is_even(columns: Sequence[Rates]) -> bool:
@@ -419,20 +494,21 @@ def _is_even(columns: Sequence[Rates]) -> bool:
     return sum(map(min, known)) >= STALL_SHARE * sum(map(max, known))
 
 
-def _low(columns: Sequence[Rates]) -> list[bool]:
+def _low(columns: Sequence[Rates], zeros: int) -> list[bool]:
     """Return, for each second, whether the sum of the columns is far below its usual value; False
     if unknown.
     """
     sums = _sums(columns)
-    known = sorted(value for value in sums if value is not None)
-    if len(known) <= STALL_S:
+    known = sorted([*[0.0] * zeros, *(value for value in sums if value is not None)])
+    least = known[zeros] if len(known) > zeros else 0.0
+    if len(known) - zeros <= STALL_S:
         return [False] * len(sums)
-    if known[0] >= max(STALL_SHARE, STALL_OF_GOOD) * known[-1]:
+    if least >= max(STALL_SHARE, STALL_OF_GOOD) * known[-1]:
         return [False] * len(sums)
     limit = STALL_OF_GOOD * quantiles(known, n=4)[2]
-    if len(known) >= SHORTEST_S:
+    if len(known) - zeros >= SHORTEST_S:
         limit = max(limit, STALL_SHARE * median(known))
-    if known[0] >= limit:
+    if least >= limit:
         return [False] * len(sums)
     return [value is not None and value < limit for value in sums]
 

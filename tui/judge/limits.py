@@ -5,6 +5,7 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
+from tui.judge.ahead import most_of_time
 from tui.judge.check import (
     CheckResult,
     Moot,
@@ -22,7 +23,7 @@ from tui.model.hostfacts import number_of
 from tui.model.operands import Clause, Operands, clause
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tui.model.host_record import HostRecord
     from tui.model.step_record import Scalar
@@ -68,14 +69,33 @@ def io_limits(line: object) -> Iterator[IoLimit]:
     )
 
 
+def _is_sure(at: StepEvidence, host: HostRecord) -> bool:
+    """Return whether a host's load reached a limit that its result will have reached too: if that
+    is running, a limit that its rate was at for most of the planned time.
+    """
+    if at.record.state != "running":
+        return True
+    for limit in (each for line in _listed(host) for each in io_limits(line)):
+        if not _is_alone(host, limit):
+            continue
+        own = [rate for rate in _seconds(at, host, limit) if _reaches(at, rate, limit)]
+        if most_of_time(at, float(len(own)), 0.0):
+            return True
+    return False
+
+
+def _listed(host: HostRecord) -> Sequence[object]:
+    listed = host.facts.get("cgroup_io")
+    return listed if isinstance(listed, list) else ()
+
+
 def reached_io_limit(at: StepEvidence, host: HostRecord | None) -> tuple[IoLimit, float] | None:
     """Return the I/O limit underneath the target that a host's load reached, and the rate; None if
     there is none.
     """
-    listed = host.facts.get("cgroup_io") if host is not None else None
-    if host is None or not isinstance(listed, list):
+    if host is None:
         return None
-    for limit in (each for line in listed for each in io_limits(line)):
+    for limit in (each for line in _listed(host) for each in io_limits(line)):
         rates = [rate for rate in _rates(at, host, limit) if _reaches(at, rate, limit)]
         if rates:
             return limit, rates[0]
@@ -99,24 +119,36 @@ def _rates(at: StepEvidence, host: HostRecord, limit: IoLimit) -> Iterator[float
         return  # the limit of a device that the target does not use, as far as is known
     direction, _, unit = limit.what.partition("_")
     own = at.record.results.per_host.get(host.name, {}).get(direction)
-    if own is not None and sum(not layer.below for layer in layers) == 1:
+    if own is not None and _is_alone(host, limit):
         mean = own.bw_bytes_per_s if unit == "bps" else own.iops
         yield from (rate for rate in (mean, _typical(at, host, limit)) if rate is not None)
     yield from _device_rate(at, host, limit, device.name)
+
+
+def _is_alone(host: HostRecord, limit: IoLimit) -> bool:
+    """Return whether all of a host's I/O goes to the device of a limit, as far as known."""
+    layers = rows(host.facts, BlockLayer)
+    known = any(layer.number == limit.number for layer in layers)
+    return known and sum(not layer.below for layer in layers) == 1
 
 
 def _typical(at: StepEvidence, host: HostRecord, limit: IoLimit) -> float | None:
     """Return the load's median rate over all seconds, without the influence of start and end; None
     if unknown.
     """
+    known = _seconds(at, host, limit)
+    return median(known) if known else None
+
+
+def _seconds(at: StepEvidence, host: HostRecord, limit: IoLimit) -> list[float]:
+    """Return the known rates of a load over time, in the direction and unit of a limit."""
     direction, _, unit = limit.what.partition("_")
     columns = at.record.series.columns if at.record.series is not None else ()
     own = next((c for c in columns if (c.host, c.direction) == (host.name, direction)), None)
     if own is None:
-        return None
+        return []
     seconds = own.bw_bytes_per_s if unit == "bps" else own.iops
-    known = [each for each in seconds if each is not None]
-    return median(known) if known else None
+    return [each for each in seconds if each is not None]
 
 
 def _device_rate(
@@ -161,7 +193,11 @@ def io_limit(at: StepEvidence) -> Iterator[CheckResult]:
     hosts = [host for host in at.run.hosts if host.name in at.record.results.per_host]
     if not any(map(_has_groups, hosts)):
         raise UnknownError("control-groups")
-    found = {host.name: each for host in hosts if (each := reached_io_limit(at, host)) is not None}
+    found = {
+        host.name: each
+        for host in hosts
+        if (each := reached_io_limit(at, host)) is not None and _is_sure(at, host)
+    }
     if found:
         limit, rate = next(iter(found.values()))
         scope: dict[str, Scalar] = {"hosts": " ".join(found)}

@@ -94,7 +94,11 @@ def concurrency(at: StepEvidence) -> Iterator[CheckResult]:
         code = "opens" if opens else "in-flight"
         yield CheckResult(
             "warning"
-            if opens or worst[0] in starved or _is_unseen(at, worst[0], doubtful[worst[0]])
+            if opens
+            or worst[0] in starved
+            or _is_unseen(at, worst[0], doubtful[worst[0]])
+            # what CPUs do until the end may explain it
+            or (at.record.state == "running" and doubtful[worst[0]] < 1)
             else severity_of_share(at.at_end(doubtful[worst[0]], 1.0), rounding),
             "cpu-busy" if worst[0] in starved else code,
             round(doubtful[worst[0]], 4),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import sqrt
 from typing import TYPE_CHECKING
 
+from tui.judge.ahead import most_of_time
 from tui.judge.check import (
     CheckResult,
     Moot,
@@ -17,10 +18,12 @@ from tui.judge.check import (
     step_check,
 )
 from tui.judge.cpus import (
+    COLUMNS,
     FEW_CORES,
     QUEUED,
     WAITED,
     WITHHELD,
+    Moment,
     by_itself,
     cpu_bound,
     cpus_of,
@@ -35,7 +38,7 @@ from tui.model.host_tables import BlockLayer, Mount, Nic, rows
 from tui.model.operands import Clause, Operands, clause
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from tui.model.host_record import HostRecord
     from tui.model.step_record import HostTelemetryRecord, Scalar, TaskRecord
@@ -56,7 +59,8 @@ NOISE_CPU, NOISE_DISK, NOISE_NIC = default("background-load.cpu"), 20.0, 0.05
     "client-cpu",
     "Client CPU",
     rule=(
-        f"no core is busy for more than {CORE:.0f} % of the time (with {FEW_CORES} cores or"
+        "on average and for most seconds:"
+        f" no core is busy for more than {CORE:.0f} % of the time (with {FEW_CORES} cores or"
         f" fewer: only if tasks wait for a CPU more than {WAITED:.0f} % of the time); the"
         f" host, and the CPUs allowed for the load, are at most {HOST:.0f} % busy; no thread"
         f" of the load uses more than {THREAD:.0f} % of a core, less steal (without telemetry:"
@@ -83,7 +87,7 @@ def client_cpu(at: StepEvidence) -> Iterator[CheckResult]:
     hosts = clients(at)
     if not any(_has_cpu(at, name) for name in {*at.record.tasks, *(each.host for each in hosts)}):
         raise UnknownError("client-cpus" if hosts else "telemetry")
-    if bound := cpu_bound_hosts(at):
+    if bound := _bound(at):
         scope: dict[str, Scalar] = {"hosts": " ".join(bound)}
         operands: Operands = {"hosts": list(bound.items())}
         yield CheckResult("warning", "bound", len(bound), 0, scope, operands)
@@ -129,6 +133,50 @@ def cpu_bound_hosts(at: StepEvidence) -> dict[str, Clause]:
     return {name: why for name, why in reasons.items() if why is not None}
 
 
+def _bound(at: StepEvidence) -> dict[str, Clause]:
+    """Return clients whose CPU may limit the load, on average or for most of the time; of a running
+    load, those that the result will have.
+    """
+    on_average = cpu_bound_hosts(at)
+    monitored = {host.host: host for host in clients(at)}
+    names = dict.fromkeys([*monitored, *on_average])
+    found: dict[str, Clause] = {}
+    for name in names:
+        host, why = monitored.get(name), on_average.get(name)
+        if host is None or (why is not None and at.record.state != "running"):
+            found |= {name: why} if why is not None else {}
+        elif reason := _bound_mostly(at, host):
+            found[name] = reason
+    return found
+
+
+def _bound_mostly(at: StepEvidence, host: HostTelemetryRecord) -> Clause | None:
+    """Return why a host's CPU may limit the load for most of the time; None if it does not."""
+    record, by_ranks = record_of(at.run, host.host), polls(at.step)
+    highest = {name: column.max for name in COLUMNS if (column := host.column(name)) is not None}
+    at_most = Moment({name: value for name, value in highest.items() if value is not None})
+    by_highest = cpu_bound(at_most, record, at.limit, polls=by_ranks)
+    # a share of stolen or waiting time may be higher than that of the highest values
+    if by_highest is None and not by_ranks and not at_most.mean_of("cpu.steal"):
+        return None
+
+    def bound(values: Mapping[str, float]) -> bool:
+        return cpu_bound(Moment(values), record, at.limit, polls=by_ranks) is not None
+
+    seconds, whole_s = host.seconds_where(COLUMNS, bound), _window_s(host)
+    if not most_of_time(at, seconds, whole_s):
+        return None
+    if on_average := cpu_bound(host, record, at.limit, polls=by_ranks):
+        return on_average
+    why = by_highest or clause("busy", percent=at_most.mean_of("cpu.busy") or 0.0)
+    return clause("cpu-for-seconds", what=why, seconds=seconds, of_s=whole_s)
+
+
+def _window_s(host: HostTelemetryRecord) -> float:
+    """Return the length of the measured window of a host."""
+    return (host.end_s or 0.0) - (host.start_s or 0.0)
+
+
 def _cpu_by_tool(task: TaskRecord) -> float | None:
     """Return the mean CPU use of the load's threads, in per cent of their time; None if unknown."""
     return None if task.usr_cpu is None or task.sys_cpu is None else task.usr_cpu + task.sys_cpu
@@ -167,7 +215,8 @@ def held_by_cpu(at: StepEvidence, host: HostTelemetryRecord) -> Clause | None:
     "network",
     "Network",
     rule=(
-        f"every link carries at most {units.share(LINK)} of its speed; at most"
+        f"on average and for most seconds, every link carries at most {units.share(LINK)} of its"
+        " speed; at most"
         f" {units.share(RETRANSMITTED, 1)} of TCP segments and no NFS calls are retransmitted"
     ),
     advice=(
@@ -187,9 +236,7 @@ def network(at: StepEvidence) -> Iterator[CheckResult]:
     hosts = [host for host in hosts if carries_load(at, host)]
     if not hosts:
         raise UnknownError(Moot.NETWORK)
-    full = {
-        host.host: link for host in hosts if (link := full_link(host, record_of(at.run, host.host)))
-    }
+    full = {host.host: link for host in hosts if (link := _full(at, host))}
     lossy = {host.host: why for host in hosts if (why := lost_packets(host, at.passed))}
     for code, found in (("full", full), ("lossy", lossy)):
         if found:
@@ -240,6 +287,32 @@ def full_link(host: HostTelemetryRecord, record: HostRecord | None) -> Clause | 
         if carried > LINK * speed:
             link = name.partition(".")[2]
             return clause("link", link=link, share=carried / speed, gbit_per_s=speed * 8 / 1e9)
+    return None
+
+
+def _full(at: StepEvidence, host: HostTelemetryRecord) -> Clause | None:
+    """Return the link of a host that is saturated on average or for most of the time; of a running
+    load, one that the result will have. None if there is none, or speeds are unknown.
+    """
+    record = record_of(at.run, host.host)
+    link = full_link(host, record)
+    if link is not None and at.record.state != "running":
+        return link
+    for name, speed in link_speeds(record).items():
+        columns = [f"{name}.{way}" for way in ("rx", "tx")]
+
+        def full(values: Mapping[str, float], speed: float = speed) -> bool:
+            return max(values.values(), default=0.0) > LINK * speed
+
+        seconds, whole_s = host.seconds_where(columns, full), _window_s(host)
+        if most_of_time(at, seconds, whole_s):
+            if link is not None:
+                return link
+            known = [column.max or 0.0 for each in columns if (column := host.column(each))]
+            carried = max(known, default=0.0)
+            told = clause("link", link=name.partition(".")[2], share=carried / speed,
+                          gbit_per_s=speed * 8 / 1e9)  # fmt: skip
+            return clause("link-for-seconds", what=told, seconds=seconds, of_s=whole_s)
     return None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from pydantic import Field
@@ -20,6 +20,7 @@ from tui.model.operands import Told, clause
 from tui.model.roles import in_role
 
 Scalar = str | int | float | bool | None
+Applies = Callable[[Mapping[str, float]], bool]  # whether a condition holds in an interval
 
 
 class PhaseRecord(RecordPart):
@@ -337,6 +338,31 @@ class HostTelemetryRecord(RecordPart):
     def ends_s(self) -> Sequence[float]:
         """End of each interval of `values_of`, in seconds of run time."""
         return self.t_s
+
+    def seconds_where(self, columns: Sequence[str], applies: Applies) -> float:
+        """Return for how many seconds of the measured window a condition on columns applied.
+
+        `applies` gets the known values of an interval by column.
+        """
+        if self.start_s is None or self.end_s is None:
+            return 0.0
+        values = {each: self.values_of(each) for each in columns if self.column(each)}
+        found = 0.0
+        for row in range(self.quiet, len(self.t_s)):
+            end_s = self.t_s[row]
+            inside_s = min(end_s, self.end_s) - max(end_s - self.interval_s[row], self.start_s)
+            if inside_s > 0 and applies(known_in(values, row)):
+                found += inside_s
+        return found
+
+
+def known_in(columns: Mapping[str, Sequence[float | None]], row: int) -> dict[str, float]:
+    """Return the known values of a row, by column."""
+    return {
+        name: value
+        for name, values in columns.items()
+        if (value := values[row]) is not None and value == value
+    }
 
 
 class ProofRecord(RecordPart):

@@ -30,7 +30,14 @@ from tui.model.figure_record import (
     SeriesRecord,
 )
 from tui.model.plan import Plan, Step
-from tui.model.step_record import CacheDropRecord, HostTelemetryRecord, StepRecord, TelemetryColumn
+from tui.model.step_record import (
+    Applies,
+    CacheDropRecord,
+    HostTelemetryRecord,
+    StepRecord,
+    TelemetryColumn,
+    known_in,
+)
 from tui.record.figures import column_of, series_parts
 from tui.record.step import step_state, task_record, windows_of
 from tui.record.timeline import HostSpan, coverage, host_spans, timing_record
@@ -253,6 +260,17 @@ class TelemetryReading:
             made = self.made[name] = sums.column(name)
         return made
 
+    def seconds_where(self, columns: Sequence[str], applies: Applies) -> float:
+        """Return for how many seconds a condition applied, as of this reading."""
+        held = self.sums.setdefault(" ".join(columns), ColumnSum("count", self.start_t))
+        first, end, seconds = self._rows(held.until_t)
+        values = {each: self.seen.columns[each] for each in columns if each in self.seen.columns}
+        for row in range(first, end):
+            if applies(known_in(values, row)):
+                held.weight += seconds[row - first]
+            held.until_t = self.seen.end_t[row]
+        return held.weight
+
     def _rows(self, until_t: float) -> tuple[int, int, list[float]]:
         """Return first and end of the rows that end after a time, without leading quiet rows, and
         the seconds of each row since `start_t`.
@@ -319,6 +337,14 @@ class RunningTelemetry(HostTelemetryRecord):
     def ends_s(self) -> Sequence[float]:
         """Ends of the intervals that are kept, in seconds of run time."""
         return self._reading.seen.end_t
+
+    def seconds_where(self, columns: Sequence[str], applies: Applies) -> float:
+        """Return for how many seconds so far a condition on columns applied: each row is read once,
+        so it is always the same one for these columns.
+        """
+        if self.start_s is None:
+            return 0.0
+        return self._reading.seconds_where(columns, applies)
 
 
 LATELY_S = 10

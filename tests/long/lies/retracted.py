@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from math import inf
 from pathlib import Path
+from typing import NamedTuple
 
 from tui.journal.fold import fold
 from tui.journal.reader import read_events
@@ -14,38 +15,54 @@ from tui.journal.state import RunState
 from tui.judge import live
 from tui.judge.live import LiveFindings
 from tui.library.build import build_record
+from tui.model.record import Finding
 from tui.model.rundir import JOURNAL_FILE
 
 WEAKENS = ("warning", "error")
 ONE_BY_ONE = threading.Lock()
 
 
+class Told(NamedTuple):
+    """What a finding is about."""
+
+    check: str
+    host: str
+
+
 def retracted(run_dir: Path) -> list[str]:
-    """Return the checks that Live told as a warning or an error and that the result does not have,
-    or has as less.
+    """Return the checks that Live showed as a warning or an error of a host and that the result
+    does not have of that host, or has with a lower severity.
 
     Live looks whenever it may, however long a look takes on a busy machine.
     """
-    final: dict[str, int] = {}
+    final: dict[Told, int] = {}
     for finding in build_record(run_dir).findings:
-        if finding.severity in WEAKENS:
-            weight = WEAKENS.index(finding.severity)
-            final[finding.id] = max(weight, final.get(finding.id, weight))
+        for told, weight in _of_hosts(finding):
+            final[told] = max(weight, final.get(told, weight))
     with ONE_BY_ONE:
-        told = dict(_told(run_dir))
-    return [name for name, weight in told.items() if final.get(name, -1) < weight]
+        shown = dict(_shown(run_dir))
+    missing = (told.check for told, weight in shown.items() if final.get(told, -1) < weight)
+    return list(dict.fromkeys(missing))
 
 
-def _told(run_dir: Path) -> Iterator[tuple[str, int]]:
-    """Yield what Live tells of a run while it goes on, with its weight."""
+def _shown(run_dir: Path) -> Iterator[tuple[Told, int]]:
+    """Yield what Live shows of a run while it goes on, with its weight."""
     share, live.SHARE = live.SHARE, inf
     try:
         findings, state = LiveFindings(load_plan(run_dir)), RunState()
         for event in read_events(run_dir / JOURNAL_FILE):
             if int(event.t) > int(state.t):
-                for each in findings.update(state, state.t):
-                    if each.severity in WEAKENS:
-                        yield each.finding.id, WEAKENS.index(each.severity)
+                findings.update(state, state.t)
+                for each in findings.now:
+                    yield from _of_hosts(each.finding)
             fold(state, event)
     finally:
         live.SHARE = share
+
+
+def _of_hosts(finding: Finding) -> Iterator[tuple[Told, int]]:
+    """Yield a warning or an error once for each of its hosts, with its weight."""
+    if finding.severity in WEAKENS:
+        hosts = str(finding.scope.get("hosts") or finding.scope.get("host") or "").split()
+        for host in hosts or [""]:
+            yield Told(finding.id, host), WEAKENS.index(finding.severity)

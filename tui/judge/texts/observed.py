@@ -48,6 +48,13 @@ BY_COUNTER = {
         " processes; the rest"
     ),
 }
+
+
+def for_seconds(what: str, seconds: float, of_s: float) -> str:
+    """Return what applied for a part of the time: ``99 % busy for 40 s of 60 s``."""
+    return f"{what} for {seconds:.0f} s of {of_s:.0f} s"
+
+
 OBSERVED: dict[str, dict[str, Text]] = {
     "storage-traffic": {
         "read": f"{MOVED} came from a cache or was never written",
@@ -81,6 +88,7 @@ OBSERVED: dict[str, dict[str, Text]] = {
     },
     "client-cpu": {
         "bound": "client CPU near its limit: {hosts:range}",
+        "cpu-for-seconds": for_seconds,
         "stolen": "{host}: {percent:.1f} % CPU steal by the hypervisor",
         "threads": "threads of the load use {percent:.0f} % of a core each",
         "busy": "{percent:.0f} % busy",
@@ -96,6 +104,7 @@ OBSERVED: dict[str, dict[str, Text]] = {
     "network": {
         "full": "network near its limit: {hosts:range}",
         "link": "{link} carries {share:share} of its {gbit_per_s:g} Gbit/s",
+        "link-for-seconds": for_seconds,
         "lossy": "the network loses packets: {hosts:merged}",
         "segments": "{share:share1} of TCP segments were retransmitted",
         "calls": "{calls:.0f} NFS calls were retransmitted",
