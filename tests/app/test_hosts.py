@@ -150,7 +150,7 @@ async def test_what_the_ticked_hosts_have_in_common_is_told_where_there_is_room(
                 )
             await user.press("j", "k")
             assert ("Ticked hosts" in user.text and "2 of 3 checked" in user.text) == together
-            said = user.text.partition("Ticked hosts")[2].partition("All facts")[0]
+            said = user.text.partition("Ticked hosts")[2].partition("Further facts")[0]
             assert ("EPYC 9354" in said and "powersave" in said) == together
 
 

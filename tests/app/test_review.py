@@ -268,8 +268,8 @@ async def test_p_asks_the_hosts_and_shows_what_each_answers(home: Path, tmp_path
         await user.press("p")
         # a long path breaks the line
         await user.sees(lambda: re.search(r"does\W+not\W+exist", user.text) is not None)
-        await user.sees("local would refuse this run")
-        await user.sees("local is not ready; Enter tries it anyway")
+        await user.sees("local refuses this run")
+        await user.sees("local is not ready; Enter checks again and starts")
         target.mkdir()
         await user.press("p")
         await user.sees("64 MiB to lay out")
@@ -290,8 +290,8 @@ async def test_p_tells_which_run_holds_a_host(
         await user.sees("p preflight")
         await user.press("p")
         await user.sees("in use by run")
-        await user.sees("local would refuse this run")
-        await user.sees("local is in use by another run; Enter tries it anyway")
+        await user.sees("local refuses this run")
+        await user.sees("local is in use by another run; Enter checks again and starts")
         await other.unlock()
         await user.press("p")
         await user.sees("64 MiB to lay out")
@@ -302,7 +302,7 @@ async def test_the_line_of_enter_warns_when_a_host_is_not_ready(home: Path) -> N
     async with opened(review(home, hosts=("local", "spare"))) as user:
         await user.sees("Enter runs on 2 hosts, 10 s")
         await user.press("p")
-        await user.sees("1 of 2 hosts not ready; Enter tries it anyway")
+        await user.sees("1 of 2 hosts not ready; Enter checks again and starts")
         line = user.app.screen.query_one("#review-launch", Static).content
         assert isinstance(line, Content)
         assert [str(span.style) for span in line.spans] == ["$warn", "bold $accent", "$warn"]

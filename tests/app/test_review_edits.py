@@ -118,7 +118,7 @@ async def test_any_change_makes_a_preflight_void_also_when_it_is_taken_back(home
         pane = user.app.screen.query_one(PlanPane)
         assert pane.plan is not None
         pane.take_answers(pane.plan, [HostReadiness("local", ("full",))])
-        await user.sees("local is not ready; Enter tries it anyway")
+        await user.sees("local is not ready; Enter checks again and starts")
         await change(user, "numjobs", "2")
         await change(user, "numjobs", "4")
         await user.press("escape")

@@ -507,22 +507,19 @@ def change_by_percentile(
 
 
 def _change_axis(reach: float, rows: int, shares: Sequence[float]) -> Axis:
-    """Return an axis of changes with 0 in the middle, and ticks whole rows apart.
+    """Return an axis of changes with ticks whole rows apart.
 
-    In few rows, 0 is at an end if all `shares` are on one side of it.
+    0 is in the middle, or at an end if all `shares` are on one side of it.
     """
-    half = 2 if rows > 2 * 2 * LEAST_GAP else 1
-    if half == 1 and (max(shares) <= 0 or min(shares) >= 0):
-        low = -reach if max(shares) <= 0 else 0.0
-        step = reach / max(1, rows - 1)
-        marks = [low, low + reach]
-        labels = [f"{mark * 100:+.3g} %" if mark else "0" for mark in marks]
-        return Axis(low, low + step * dots_of(rows) / DOWN, AxisTicks(marks, labels))
-    apart = max(1, (rows - 1) // (2 * half))
-    step = reach / half
-    marks = [step * at for at in range(-half, half + 1)]
-    labels = [f"{mark * 100:+.3g} %" if mark else "0" for mark in marks]
-    return Axis(-reach, step * dots_of(rows) / DOWN / apart - reach, AxisTicks(marks, labels))
+    low = -reach if min(shares) < 0 else 0.0
+    high = reach if max(shares) > 0 or not low else 0.0
+    sides = (high - low) / reach
+    most = 2 if rows > 2 * sides * LEAST_GAP else 1  # ticks on each side of 0
+    count = round(most * sides)
+    step, apart = (high - low) / count, max(1, (rows - 1) // count)
+    marks = [low + step * at for at in range(count + 1)]
+    labels = [f"{mark * 100:+.3g} %" if abs(mark) > step / 2 else "0" for mark in marks]
+    return Axis(low, low + step * dots_of(rows) / DOWN / apart, AxisTicks(marks, labels))
 
 
 def _percentile_axis(most: float) -> Axis:

@@ -12,7 +12,7 @@ from tui.metrics import figures, units
 from tui.metrics.histogram import Histogram, label
 from tui.metrics.registry import MIXED, in_order
 from tui.text.line import BRIGHT, LABEL, TEXT, Line, Run, beside, indented
-from tui.text.plot import LOWEST, SIDES, plot_rows
+from tui.text.plot import LOWEST, SIDES
 from tui.text.table import Column, text_table
 from tui.view.charts import (
     NamedHistogram,
@@ -21,7 +21,7 @@ from tui.view.charts import (
     percentile_curves,
 )
 from tui.view.comparison import ROLES, SURE, signed
-from tui.view.comparison_sentence import NOISE
+from tui.view.comparison_sentence import NOISE, next_step
 from tui.view.search_chart import overlay_chart, scaling_overlay
 
 HEIGHT, LEAST_HEIGHT = 18, 9
@@ -141,29 +141,21 @@ def latency_page(
     lines: list[Line] = []
     for each in latencies_of(found):
         role = ROLES.get(found.word, BRIGHT)
-        said = indented(
-            [(latency_sentence(each, found.word, unknown=is_noise_unknown(found)), role)], width, 0
-        )
+        sentence = latency_sentence(each, found.word, unknown=is_noise_unknown(found))
+        told = "; ".join([sentence, *next_step(found.changes, "")])
+        said = indented([(told, role)], width, 0)
         table = figure_table(each, names, width, sure=found.word in SURE)
         if width < LEAST_PAIR_WIDTH and height < len([*said, *table]) + 2 * LOWEST:
             table.pop()  # the changes, which sentence and chart have too
         lines += [*([Line()] if lines else []), *said, *table]
         room = height - len([*said, *table])
-        if width >= LEAST_PAIR_WIDTH:
-            rows = max((room - 2) // 2, LEAST_HEIGHT)
-            half = half_of(width)
-            curves = percentile_curves(each.what, each.sides, half, rows, coloured=coloured)
-            change, *more = brief_charts(each, half, rows, coloured=coloured)
-            shares = histograms(each.what, each.sides, width, room - 2 - rows, coloured=coloured)
-            lines += [Line(), *side_by_side([curves, change] if more else [curves], width)]
-            lines += [Line(), *shares]
-            continue
-        rows = max(room // 2, LOWEST)
-        rows -= plot_rows(rows) % 2 == 0  # 0 is the middle row
+        gaps = [Line()] if width >= LEAST_PAIR_WIDTH else []
+        rows = max(room // 2 - len(gaps), LOWEST)
         a, b = each.sides
         chart = change_by_percentile(each.what, a, b, (width, rows), coloured=coloured)
-        left = max(room - len(chart), LOWEST)
-        lines += [*chart, *histograms(each.what, each.sides, width, left, coloured=coloured)]
+        left = max(room - len([*chart, *gaps, *gaps]), LOWEST)
+        shares = histograms(each.what, each.sides, width, left, coloured=coloured)
+        lines += [*gaps, *chart, *gaps, *shares]
     return lines
 
 

@@ -49,18 +49,22 @@ def sentence(
         if not each.headline and found.word != "worse"
     ):
         said += [f"{others} other figure{' is' if others == 1 else 's are'} worse"]
-    return "; ".join([*said, *(_advice(heads) if advice else ())])
+    return "; ".join([*said, *(next_step(heads) if advice else ())])
 
 
-def _advice(heads: Sequence[Change]) -> Iterator[str]:
+COMMAND = " (benchtui ab)"
+
+
+def next_step(changes: Sequence[Change], command: str = COMMAND) -> Iterator[str]:
     """Yield what to do if single measurements were compared and the result is inconclusive."""
-    if any(
+    heads = [each for each in changes if each.headline]
+    if not heads or any(
         len(each.values_a) != 1 or len(each.values_b) != 1 or each.effect is None for each in heads
     ):
         return
     if {each.word for each in heads} <= set(UNKNOWN_WORDS):
         # as many as Review asks for
-        yield f"run each {repetitions_needed(len(heads))} times (benchtui ab)"
+        yield f"run each {repetitions_needed(len(heads))} times{command}"
 
 
 def as_figures(found: Comparison, name: str = "B") -> str:

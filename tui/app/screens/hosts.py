@@ -423,7 +423,7 @@ def detail_lines(
         return [*start_lines(WITH_HOSTS, width), Line(), *lines]
     fits = broad or not host_list.facts(host) or len(lines) + len(ticked) <= room
     lines += ticked if fits else []
-    every = every_fact(host, host_list, width)
+    every = further_facts(host, host_list, width)
     # no bare headings at the end of the page
     gap = room - len(lines) if every and len(lines) < room < len(lines) + HEADINGS else 0
     return [*lines, *[Line()] * gap, *every]
@@ -490,13 +490,14 @@ def ticked_lines(host_list: HostList, width: int) -> list[Line]:
     return together_lines(host_list.facts_together(first), facts, len(ticked), width)
 
 
-def every_fact(host: KnownHost, host_list: HostList, width: int) -> list[Line]:
-    """Return every known fact of a checked host."""
+def further_facts(host: KnownHost, host_list: HostList, width: int) -> list[Line]:
+    """Return the facts of a checked host that `host_lines` does not show."""
     if not (facts := host_list.facts(host)):
         return []
-    from tui.app.screens.hosts_facts import every_line
+    from tui.app.screens.hosts_facts import further_lines
 
-    return every_line(host.name, facts, width)
+    odd = {each.name for each in host_list.facts_together(host).odd_of(host.name)}
+    return further_lines(facts, odd, width)
 
 
 def group_lines(title: str, host_list: HostList, width: int) -> list[Line]:

@@ -5,9 +5,11 @@ This module is loaded at the first check.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
+
+from msgspec.structs import replace
 
 from tui import workloads
 from tui.app.screens.hosts_list import DIFFERS_CELLS, INDENT, HostList, KnownHost, Labelled
@@ -15,7 +17,7 @@ from tui.app.terminal.theme import Symbols
 from tui.metrics.facts import FactsTogether, compare, fact_text
 from tui.model.hostfacts import Fact
 from tui.text.fact_table import table_lines
-from tui.text.facts import common_lines, difference_rows, machine_lines
+from tui.text.facts import PHRASES, common_lines, difference_rows, machine_lines
 from tui.text.line import BRIGHT, LABEL, TEXT, WARN, Line, Run, labelled, rule
 from tui.text.table import Column
 
@@ -95,10 +97,27 @@ def together_lines(
     ]
 
 
-def every_line(host: str, facts: Facts, width: int) -> list[Line]:
-    """Return every known fact of a host."""
-    table = table_lines(compare({host: facts}), width)
-    return [Line(), rule("All facts", host, width), *table] if table else []
+TOLD = (
+    *("os", "hostname", "kernel", "arch", "cpus", "cpu_model", "load1", "mem_bytes"),
+    *("mem_available_bytes", "target", "target_fstype", "target_source", "target_free_bytes"),
+    "target_total_bytes",
+)
+"""Facts that `fact_lines` shows; those of links and disks come besides."""
+LINKS = "nics."
+
+
+def further_lines(facts: Facts, odd: Collection[str], width: int) -> list[Line]:
+    """Return the facts of a host that its details do not show.
+
+    `odd`: facts in which it differs from other hosts, which the details do show.
+    """
+    subjects = ("disks",) if any(name.startswith(LINKS) for name in odd) else ("network", "disks")
+    told = {*TOLD, f"{tool()}_version", f"{tool()}_path", *odd}
+    told |= {name for subject in subjects for name in PHRASES[subject]}
+    found = compare({"": facts})
+    left = {name: value for name, value in found.common.items() if name not in told}
+    table = table_lines(replace(found, common=left), width)
+    return [Line(), rule("Further facts", "", width), *table] if table else []
 
 
 def fact_lines(facts: Facts, told: Iterable[Labelled] = ()) -> Iterator[Labelled]:

@@ -52,6 +52,7 @@ SLOW_S = 0.15  # if a plan took longer, the next one is built in a thread during
 TYPING_S = 0.3  # pause in the typing before that
 DEFAULTS = "defaults; d brings your values back"
 EARLY = "plan just changed: press Enter again"
+CHECKS_AGAIN = "checks again and starts"
 
 
 def unready(answers: Sequence[HostReadiness]) -> str:
@@ -73,9 +74,10 @@ def unready(answers: Sequence[HostReadiness]) -> str:
 
 
 def refusal(answers: Sequence[HostReadiness]) -> str:
-    """Return which hosts would refuse the run; empty if none would."""
+    """Return which hosts refuse the run; empty if none does."""
     bad = [each.host for each in answers if each.problems]
-    return f"{some(bad)} would refuse this run: see the preflight" if bad else ""
+    verb = "refuses" if len(bad) == 1 else "refuse"
+    return f"{some(bad)} {verb} this run: see the preflight" if bad else ""
 
 
 class LaunchLine(Static):
@@ -101,7 +103,7 @@ class LaunchLine(Static):
         self.early = 0  # keys pressed before that
         self.plan_text = ""
         self.typing = False  # a field has the focus: Enter ends typing
-        self.unready = ""  # which hosts would refuse the plan
+        self.unready = ""  # which hosts refuse the plan
         self.awaits = False  # the plan is still being made
         self._seeing: Timer | None = None
 
@@ -167,7 +169,7 @@ class LaunchLine(Static):
         key = ("Enter ", "bold $accent")
         if self.unready:
             return Content.assemble(
-                (f"{self.unready}; ", "$warn"), key, ("tries it anyway", "$warn")
+                (f"{self.unready}; ", "$warn"), key, (CHECKS_AGAIN, "$warn")
             )
         if self.early:
             key_again = ("press ", "$warn"), key, ("again: ", "$warn")

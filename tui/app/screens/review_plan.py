@@ -128,8 +128,11 @@ def summary(
     for fact in (each for each in plan_facts(plan, ahead) if each.label != ADDS):
         names = some_in(fact.names, width - len(fact.text) - len(fact.more)) if fact.names else ""
         more = fact.more
-        if more.startswith(" ") and width_of(fact.text + names + more) > width:
-            more = f"\n{more.lstrip()}"  # on a line of its own rather than cut in two
+        if width_of(fact.text + names + more) > width:
+            # a part of its own on a line of its own, rather than cut in two
+            head, gap, last = more.rpartition("  ")
+            more = f"{head}\n{last}" if gap else more
+            more = f"\n{more.lstrip()}" if more.startswith(" ") else more
         role = WARN if fact.warns else BRIGHT
         yield fact.label, [(fact.text, role), (names, TEXT), (more, LABEL)]
 
