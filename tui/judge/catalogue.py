@@ -31,6 +31,7 @@ from tui.judge import (
     whole_results,
 )
 from tui.judge.check import Check, RunEvidence, UnknownError, Unread
+from tui.judge.gaps import left_out, withheld
 from tui.judge.severity import did_no_io
 from tui.model.operands import listed
 
@@ -92,7 +93,7 @@ class Examination(Struct, frozen=True):
 
 def examine(evidence: RunEvidence, *, running: bool = False) -> Examination:
     """Run every check that has evidence; with `running`, skip checks that need a finished run."""
-    outcome = Examination()
+    outcome, kinds = Examination(), withheld(evidence)
     for check in CHECKS:
         try:
             if running and not check.live:
@@ -103,6 +104,7 @@ def examine(evidence: RunEvidence, *, running: bool = False) -> Examination:
         else:
             outcome.findings.extend(findings)
             outcome.made.append(check.id)
+            missed += left_out(check, missed, kinds)
             if steps := steps_by_reason(missed):
                 outcome.steps_not_checked[check.id] = steps
             if hosts := hosts_by_reason(missed):

@@ -10,11 +10,12 @@ from tui.judge.check import (
     RunEvidence,
     StepEvidence,
     UnknownError,
+    of_hosts_in_step,
     step_check,
     writers_of,
 )
 from tui.judge.machines import file_systems
-from tui.judge.observed import clients, record_of
+from tui.judge.observed import client_of, clients, record_of
 from tui.metrics import units
 from tui.model.criteria import DURABLE
 from tui.model.host_tables import BlockLayer, Mount, rows
@@ -72,6 +73,7 @@ LEAST_SYNCS, FLUSHED = 100, 0.1
 FLUSHING = ("ext2", "ext3", "ext4", "xfs")  # file systems that flush the device for each sync
 
 
+@of_hosts_in_step(lambda at, host: _why_unjudged(at, host))
 @step_check(
     "flush-no-op",
     "Flushes reach the device",
@@ -129,6 +131,32 @@ def flush_no_op(at: StepEvidence) -> Iterator[CheckResult]:
         yield CheckResult("warning", "quick", quick[host], FLUSH_NS, scope, operands)
 
 
+def _why_unjudged(at: StepEvidence, record: HostRecord) -> str:
+    """Return why it is unknown whether a host's flushes reached its devices, as a code; empty if it
+    is known, or none was needed.
+    """
+    if all(job.direct for job in writers_of(at)) and _needs_no_flush(record):
+        return ""
+    dirs, seen = at.record.results.per_host.get(record.name, {}), client_of(at, record.name)
+    if _must_flush(record) and (seen is None or _flushes(at, seen) is None):
+        return "flush-counts"
+    return (
+        ""
+        if _median_sync(dirs) is not None or (_must_flush(record) and "sync" in dirs)
+        else "sync-latency"
+    )
+
+
+def _must_flush(record: HostRecord) -> bool:
+    """Return whether each sync of a host must flush a device: one with a volatile cache, below file
+    systems that do.
+    """
+    layers = rows(record.facts, BlockLayer)
+    return all(name in FLUSHING for name in file_systems(record)) and any(
+        layer.write_cache == "write back" for layer in layers if not layer.below
+    )
+
+
 def _needs_no_flush(record: HostRecord | None) -> bool:
     """Return whether all devices of the target are known, and none has a volatile cache: the kernel
     completes their flushes itself.
@@ -165,12 +193,9 @@ def _flushes(at: StepEvidence, host: HostTelemetryRecord) -> float | None:
     flushes are not counted, or a sync may need none.
     """
     record = record_of(at.run, host.host)
-    layers = rows(record.facts, BlockLayer) if record is not None else []
-    if record is None or not all(name in FLUSHING for name in file_systems(record)):
+    if record is None or not _must_flush(record):
         return None
-    # a device without a volatile cache gets no flushes
-    if not any(layer.write_cache == "write back" for layer in layers if not layer.below):
-        return None
+    layers = rows(record.facts, BlockLayer)
     counted = [host.mean_of(f"dev.{layer.name}.flushes") for layer in layers]
     known = [each for each in counted if each is not None]
     return max(known) if known else None

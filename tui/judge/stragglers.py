@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 from tui.judge.ahead import recovered
 from tui.judge.chance import SIGMAS, SPREAD_OF_SEVERAL, deviation, dispersion
-from tui.judge.check import CheckResult, StepEvidence, UnknownError, step_check
+from tui.judge.check import (
+    CheckResult,
+    StepEvidence,
+    UnknownError,
+    of_hosts_in_step,
+    step_check,
+)
 from tui.metrics import units
 from tui.metrics.figures import latency_of, shown_percentile
 from tui.metrics.registry import direction, each_io_once
@@ -29,6 +35,7 @@ NOISE_S = 0.1  # between ranks of a short phase
 FAIR, SPREAD = 0.95, 0.10
 
 
+@of_hosts_in_step(lambda at, host: _why_no_tail(at, host.name))
 @step_check(
     "straggler",
     "Stragglers",
@@ -181,6 +188,22 @@ def _slow_tails(at: StepEvidence, name: str) -> Iterator[CheckResult]:
             {"direction": name, "hosts": " ".join(slow)},
             operands,
         )
+
+
+def _why_no_tail(at: StepEvidence, host: str) -> str:
+    """Return why the tails of a host are not compared, as a code: it has no latency in a direction
+    in which others have one; empty otherwise.
+    """
+    kind, per_host = at.run.plan.latency_kind_of(at.step), at.record.results.per_host
+    own = per_host.get(host, {})
+    untimed = [name for name in each_io_once(own) if latency_of(own[name], name, kind) is None]
+    timed = any(
+        latency_of(dirs[name], name, kind) is not None
+        for name in untimed
+        for dirs in per_host.values()
+        if name in dirs
+    )
+    return "latencies" if timed else ""
 
 
 def _p99(dirs: Mapping[str, DirectionRecord], name: str, kind: str) -> int | None:

@@ -69,6 +69,7 @@ REASONS: Mapping[str, Text] = {
     "seeds": "the seeds are unknown",
     "latencies": "the latencies are unknown",
     "sync-latency": "the time that syncs waited is unknown",
+    "flush-counts": "the devices' flushes were not counted",
     "measured-time": "the measured time is unknown",
     "samples": "no samples, or too few",
     "whole-samples": "samples do not cover the whole measurement",
