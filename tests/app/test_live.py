@@ -262,7 +262,7 @@ async def test_256_hosts_are_reached_by_paging(tmp_path: Path) -> None:
     )
     async with stage(maker, SMALL) as (app, pilot):
         _, _, farthest, others = app.text_of("#live-hosts").splitlines()
-        assert farthest.startswith("● node-") and "255 hosts within" in others, (
+        assert farthest.startswith("● node-") and "255 more within" in others, (
             "no line stays empty"
         )
         await pilot.press("j", "enter", "G")

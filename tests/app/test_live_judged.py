@@ -410,7 +410,7 @@ async def test_lines_that_would_stay_empty_have_the_farthest_of_the_folded_hosts
     async with stage(maker.measure(6), WIDE) as (app, _):
         head, _, first, *others = app.text_of("#live-hosts").splitlines()
         assert head.startswith("Hosts") and first.startswith("● weka-40")
-        assert "61 hosts within" in others[-1] and len(others) == 3 and not app.live.table.scrolls
+        assert "61 more within" in others[-1] and len(others) == 3 and not app.live.table.scrolls
 
 
 async def test_columns_of_telemetry_that_no_host_has_are_left_out(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ async def test_the_answer_so_far_and_the_current_point_are_in_large_digits(tmp_p
             (each for each in view.now.latencies if each.most_ns is not None),
         )
         assert capacity.number + capacity.unit.split()[0] == iops(answer.capacity.value)
-        assert now.number + now.unit.split()[0] == iops(view.now.iops) and tail.title == limit.name
+        assert now.number + now.unit.split()[0] == iops(view.now.iops) and tail.title == f"{limit.name} now"
         assert (tail.role == BAD) == (limit.value_ns >= (limit.most_ns or 0)), (
             "in the colour of its limit"
         )

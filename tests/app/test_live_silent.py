@@ -37,7 +37,7 @@ async def test_a_silent_host_is_named_with_the_seconds(tmp_path: Path) -> None:
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(4), READS).begin().go().measure(3)
     async with stage(maker.measure(6, silent=["weka-03"])) as (app, _):
         row = next(line for line in host_lines(app) if "weka-03" in line)
-        assert row.startswith("! weka-03") and row.endswith("silent for 6 s")
+        assert row.startswith("? weka-03") and row.endswith("silent for 6 s")
         assert "3 running, 1 silent" in app.text_of("#live-hosts")
 
 
@@ -58,7 +58,7 @@ async def test_at_the_end_the_frozen_host_is_on_top_and_finished_hosts_share_a_l
     async with stage(frozen, size) as (app, pilot):
         heading, _, first, *_, others = (line for line in host_lines(app) if line)
         assert "11 finished, 1 silent" in heading
-        assert first.startswith("! weka-07") and first.endswith("silent for 18 s")
+        assert first.startswith("? weka-07") and first.endswith("silent for 18 s")
         assert re.match(r"✓ \d+ hosts within", others), others
         await pilot.press("b")
         await app.settle(pilot)

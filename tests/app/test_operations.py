@@ -31,16 +31,8 @@ from tui.model.record import HeadlineRecord
 from tui.model.rundir import PLAN_FILE
 from tui.model.step_record import MetadataRecord, OperationRecord
 from tui.text.plot import TimeAxis
-from tui.view.live_series import (
-    LANES,
-    Beside,
-    HostSecond,
-    HostsOverTime,
-    LaneCells,
-    _cells,
-    rate_lines,
-    time_lines,
-)
+from tui.view.live_lanes import LANES, HostSecond, HostsOverTime, LaneCells
+from tui.view.live_series import Beside, _cells, rate_lines, time_lines
 from tui.view.operations import operation_tiles
 
 HOSTS = ("c1", "c2")

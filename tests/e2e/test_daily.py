@@ -151,7 +151,7 @@ def test_a_straggler_is_seen_while_the_run_continues_looked_into_and_found_again
         assert "7 hosts within ±" in screen.screen()
         screen.keys("Enter")
         sees(
-            lambda text: "Esc all hosts" in text and "clat · weka-06" in text,
+            lambda text: "Enter all hosts" in text and "clat · weka-06" in text,
             "that host alone in all panels",
         )
         screen.keys("Escape")

@@ -395,7 +395,8 @@ class LiveSearch:
         opened = None if state.ended else state.search.open
         offer = opened.offer if opened is not None else None
         measuring = opened is not None and state.phase == "measure" and state.step == opened.step
-        elapsed = max(0.0, now_t - state.phase_started_t) if measuring else 0.0
+        # times of events have microseconds; a clock that cuts seconds off needs no error below them
+        elapsed = max(0.0, round(now_t - state.phase_started_t, 6)) if measuring else 0.0
         behind = self._concluded != self._points
         left_s = self._left_s(record, offer, elapsed)
         of_it = elapsed - offer.lead_s if offer is not None and measuring else 0.0

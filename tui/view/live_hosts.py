@@ -63,6 +63,7 @@ MARKS: dict[str, tuple[str, str, str]] = {  # state -> symbol, ASCII symbol, sty
     "failed": ("✗", "x", "bad"),
     "lost": ("✗", "x", "bad"),
 }
+SILENT_MARK = "?"
 NO_FINDINGS: Mapping[str, Run] = {}
 SHOWN = {"layout": "writing files"}  # states in other words
 REFUSED = {"host-locked": "in use", "host-key-unknown": "key unknown"}  # failed, by problem
@@ -207,12 +208,19 @@ class HostLevels:
         """Steps below the median, in all columns together, from which a host counts as slow."""
         return min(self._behind(), default=0) + NOTABLE
 
-    def worst_first(self) -> list[StripRow]:
-        """Return one row per host: slow hosts first, the slowest on top."""
+    def worst_first(self, hosts: Mapping[str, HostView]) -> list[StripRow]:
+        """Return one row per host: broken ones first, then silent ones, then the slowest."""
         behind = self._behind()
         rows = [self._row(place, place + 1, behind) for place in range(len(self.names))]
         least = min(behind, default=0) + NOTABLE
-        return sorted(rows, key=lambda row: -row.behind if row.behind >= least else 0)
+
+        def rank(row: StripRow) -> tuple[bool, bool, int]:
+            host = hosts[row.name]
+            slow = -row.behind if row.behind >= least else 0
+            silent = host.stale_s(host.total.clock.now) is not None
+            return host.state not in BROKEN, not silent, slow
+
+        return sorted(rows, key=rank)
 
     def _behind(self) -> list[int]:
         """Return each host's steps below the median, summed over all columns."""
@@ -325,7 +333,7 @@ def mark_of(
     """
     activity = host.activity(now)
     if activity in ("silent", "ended early"):
-        return "!", "warn"
+        return SILENT_MARK if activity == "silent" else "!", "warn"
     if spread is not None and spread.lags(host.name) and host.state not in BROKEN:
         return "v" if symbols == "ascii" else "▼", "warn"
     if host.name in found and host.state not in BROKEN:

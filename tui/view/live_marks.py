@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tui.journal.step import LEFT_BEHIND
 from tui.text.line import ACCENT, BAD, WARN
 from tui.text.plot import TimeMark
+from tui.view.live_hosts import SILENT_MARK
 
 if TYPE_CHECKING:
     from tui.journal.state import RunState
@@ -46,7 +47,7 @@ class Marks:
             if host in (None, each.name) and each.stale_s(state.clock.now)
         ]
         marks += [
-            TimeMark(int(each.last_sample_t), "!", WARN, "host silent")
+            TimeMark(int(each.last_sample_t), SILENT_MARK, WARN, "host silent")
             for each in quiet
             if each.last_sample_t
         ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from tui.metrics.registry import BY_UNIT, METRICS
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tui.record.search import SearchView
     from tui.record.search_figures import LatencyNow, PointNow
 
+ACHIEVED = "achieved now"  # title of a tile
 LEAST_WHY = 16  # minimum cells for the reason of a point, or a part of it
 
 
@@ -62,17 +63,17 @@ def found_line(view: SearchView, width: int) -> Line:
     )
 
 
-def now_lines(view: SearchView, width: int, *, tiles: bool) -> list[Line]:
+def now_lines(view: SearchView, width: int, shown: Sequence[FigureTile] = ()) -> list[Line]:
     """Return the current point: offered load, time, figures so far, and why it is measured.
 
-    `tiles`: large digits show its figures.
+    `shown`: figures in large digits, which are left out.
     """
     if view.ended:
         return []
     offer = view.offer
     if offer is None:
         return [Line.of(("now    ", LABEL), ("choosing the next point", TEXT))]
-    load, figures = offer_text(offer), [] if tiles else now_runs(view.now)
+    load, figures = offer_text(offer), now_runs(view.now, [each.title for each in shown])
     if view.elapsed_s >= 0:
         measured = f"{clock(view.elapsed_s)} of {clock(offer.seconds)}"
     else:
@@ -83,17 +84,26 @@ def now_lines(view: SearchView, width: int, *, tiles: bool) -> list[Line]:
     return [Line.of(*clip(runs, width))]
 
 
-def now_runs(now: PointNow | None) -> list[Run]:
+def now_runs(now: PointNow | None, shown: Collection[str] = ()) -> list[Run]:
     """Return the current point's figures so far; a latency has the colour of its limit.
 
     ``46.2k achieved p99.9 1.84 ms``
+
+    `shown`: titles of tiles; their figures are left out.
     """
     if now is None:
         return []
-    runs: list[Run] = [(f"  {METRICS['iops'].text(now.iops)} achieved", TEXT)]
+    runs: list[Run] = []
+    if ACHIEVED not in shown:
+        runs.append((f"  {METRICS['iops'].text(now.iops)} achieved", TEXT))
     for each in now.latencies:
-        runs += [(f"  {each.name} ", LABEL), (latency(each.value_ns), _role_of(each))]
+        if _title_of(each) not in shown:
+            runs += [(f"  {each.name} ", LABEL), (latency(each.value_ns), _role_of(each))]
     return runs
+
+
+def _title_of(figure: LatencyNow) -> str:
+    return f"{figure.name} now"
 
 
 def _role_of(figure: LatencyNow) -> str:
@@ -133,26 +143,21 @@ def _now(now: PointNow) -> list[FigureTile]:
     limits.
     """
     number, unit = METRICS["iops"].split(now.iops)
-    tiles = [FigureTile("achieved", number, unit, TEXT, drop=2)]
+    tiles = [FigureTile(ACHIEVED, number, unit, TEXT, drop=2)]
     for each in now.latencies:
         if each.most_ns is not None:
             aside = f"limit {latency(each.most_ns)}"
             parts = latency_parts(each.value_ns)
-            tiles.append(FigureTile(each.name, *parts, _role_of(each), aside, drop=1))
+            tiles.append(FigureTile(_title_of(each), *parts, _role_of(each), aside, drop=1))
     return tiles
 
 
 def live_matrix_lines(tables: Sequence[MatrixTable], width: int, height: int) -> list[Line]:
-    """Return the cells being measured, the best points so far, and the legend of the marks.
+    """Return the best points so far, and the legend of the marks, in at most `height` lines.
 
-    At most `height` lines, the most important first.
+    The header and the table have the point that is being measured.
     """
-    cells = [cell for table in tables for cell in table.cells]
-    lines: list[list[Run]] = [
-        [("now   ", LABEL), (f"{cell.name}  ", ACCENT), (_figure(cell), VALUE), (" so far", LABEL)]
-        for cell in cells
-        if is_running(cell)
-    ]
+    lines: list[list[Run]] = []
     for table in tables:
         single = len(compared(table.cells)) == 1
         best = best_of(table.cells)[0] if single else None

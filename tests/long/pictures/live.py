@@ -178,7 +178,9 @@ def limited(home: Path) -> RunMaker:
 
 def laid_out(home: Path) -> RunMaker:
     """Files are written before the load."""
-    return RunMaker(home / "runs" / RUN_ID, host_names(8), MIX).begin().layout(5, 8)
+    maker = RunMaker(home / "runs" / RUN_ID, host_names(8), MIX).begin()
+    maker.t = 2.0  # whole seconds of the axis are those of the layout
+    return maker.layout(5, 8)
 
 
 def refused(home: Path) -> RunMaker:

@@ -29,7 +29,7 @@ STORY: tuple[tuple[str, tuple[str, ...]], ...] = (  # a text that is there, the 
     ("6 of ", ("Enter",)),
     ("Ten seconds of mixed", ("Enter",)),
     ("Enter runs on", ("Enter",)),
-    ("hosts within", ("z",)),
+    ("within ±", ("z",)),
     ("0:06", ("Escape",)),
     ("Tab next tab", ("d",)),
     ("Defend", ("Tab",)),

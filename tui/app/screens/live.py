@@ -47,8 +47,8 @@ from tui.metrics.units import clock
 from tui.text.line import LABEL, TEXT, Line, Run, width_of
 from tui.text.plot import TimeAxis
 from tui.view import live_health, live_series
+from tui.view.live_lanes import HostsOverTime
 from tui.view.live_marks import Marks
-from tui.view.live_series import HostsOverTime
 from tui.view.live_wait import FIRST_SAMPLES, NO_SAMPLES, first_samples_text, waiting_of
 from tui.view.operations import is_in_phase, operation_tiles
 
@@ -391,7 +391,6 @@ class RunPanels:
                     axis,
                     self.heat.beside(),
                     counted,
-                    live_host.against_text(self.screen.table.spread_now, self.look.host or ""),
                 )
             )
         yield
@@ -405,8 +404,11 @@ class RunPanels:
             over_time=bool(details),
         )
         if self.screen.table.spread_now.lags(name):
-            said_of_host = ("", LABEL)  # the tile of its rate says so
-        self.screen.query_one("#live-facts", HostFactsBar).show(name, facts, said_of_host, details)
+            said_of_host = ("", LABEL)  # its row says so
+        leaves = live_text.is_over(feed) and not feed.replay
+        self.screen.query_one("#live-facts", HostFactsBar).show(
+            name, facts, said_of_host, details, leaves=leaves
+        )
         kind = live_text.latency_kind_of(state, self.screen.plan)
         shown = live_percentiles.percentiles(
             waits, kind, self.heat.beside(), axis, counted=bool(counted)

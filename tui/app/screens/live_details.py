@@ -23,7 +23,7 @@ from tui.text.line import (
     rule,
 )
 from tui.text.run_texts import run_text
-from tui.view.live_series import OF_HOST, HostsOverTime, LaneCells
+from tui.view.live_lanes import OF_HOST, HostsOverTime, LaneCells
 from tui.view.step_notes import now_text
 
 if TYPE_CHECKING:

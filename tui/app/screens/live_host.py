@@ -1,4 +1,4 @@
-"""Texts of Live about the host shown alone: facts, telemetry, comparison with the others."""
+"""Texts of Live about the host shown alone: facts and telemetry."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from tui.metrics.facts import fact_text
-from tui.metrics.units import bandwidth, iops
+from tui.metrics.units import bandwidth
 from tui.model.hostfacts import HOST_FACTS
 from tui.text.line import LABEL, Run
 from tui.view.live_hosts import NO_FINDINGS, message_of
@@ -43,16 +43,6 @@ def host_facts(
         if (text := fact_text(view.facts, name))
     ]
     return view.name, facts, message_of(view, state.clock.now, found, spread)
-
-
-def against_text(spread: HostSpread, host: str) -> str:
-    """Return the median host's rate, for comparison with `host`: ``(median host 24.2k)``.
-
-    Empty if `host` is not compared with others.
-    """
-    if spread.shares.get(host) is None or spread.middle is None:
-        return ""
-    return f"(median host {iops(spread.middle)})"
 
 
 def telemetry_texts(

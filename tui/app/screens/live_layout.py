@@ -324,7 +324,10 @@ class PanelRooms:
             self.screen.query_one(f"#live-{name}").set_class(not shown, "-none")
         for name in GRAPH_PANELS:
             graph = self.screen.query_one(f"#live-{name}", GraphPanel)
-            graph.above_map(is_above=alone and name not in away)
+            graph.above_map(
+                has_map=rooms.heat > 0 and self.zoomed is None,
+                is_alone=alone and name not in away,
+            )
 
     def left_out(self, away: set[str], *, tiles: bool) -> set[str]:
         """Return the panels to leave out of the row of graphs.

@@ -52,8 +52,8 @@ class Look:
         """The time axis of all graphs: the elapsed time of the load, rounded up."""
         state = self.screen.feed.state
         start, span = int(state.current.started_t), state.total.span
-        if state.phase == "layout" and span is not None:
-            start = max(start, span[0])  # no heat map has I/Os before the first whole second
+        if span is not None and (state.phase == "layout" or span[0] == start + 1):
+            start = max(start, span[0])  # graphs have nothing before the first whole second
         planned = (
             state.phase_expected_s
             if state.current.is_of(state.phase or "measure", state.step)
@@ -64,6 +64,8 @@ class Look:
         elapsed = (span[1] if span is not None else state.clock.now) - start
         if state.phase == "layout" and (left := state.progress(state.clock.now).remaining_s):
             planned = elapsed + left  # by its size
+        if planned and state.ended and planned - 1 <= elapsed < planned:
+            planned = elapsed  # its first second was not whole
         # nothing is measured yet: preparation is not part of the load
         if span is None and planned:
             elapsed = min(elapsed, planned)

@@ -12,7 +12,7 @@ from tui.metrics.registry import MIXED, Metric, direction
 from tui.metrics.series import column_percentiles
 from tui.metrics.units import iops_parts, latency, latency_parts
 from tui.text.digits import ROWS, FigureTile, tile_lines
-from tui.text.line import VALUE, Line
+from tui.text.line import VALUE, Line, width_of
 from tui.text.plot import TimeAxis
 from tui.text.sparkline import Symbols
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tui.metrics.series import HeatBins
 
 TILE_LINES = ROWS + 1
+LONGEST_TITLE = 16  # that keeps the name of a host where space is short
 WIDE = 22  # cells of a tile if it fits: one more digit does not move other tiles
 
 
@@ -51,14 +52,12 @@ def live_tiles(
     axis: TimeAxis,
     heat: Mapping[str, HeatBins],
     counted: str = "",
-    against: str = "",
 ) -> list[FigureTile]:
     """Return rate, bandwidth, and p99 of each direction as tiles; empty before a load.
 
     They show the figures now, at the cursor, or for the whole load once it has ended. `waits`:
     source of the latencies. `heat`: latencies over time by direction, for p99 at the cursor.
-    `counted`: what a metadata load, which has no bandwidth, counts instead of I/Os. `against`: text
-    that compares the rate of the host shown alone with the others.
+    `counted`: what a metadata load, which has no bandwidth, counts instead of I/Os.
     """
     if not waits.dirs or subject.total.span is None:
         return []
@@ -66,11 +65,13 @@ def live_tiles(
     names = _summed(subject)
     role = KEYS.get(names[0], VALUE) if len(names) == 1 else VALUE
     what = f"{counted.capitalize()}/s" if counted else "IOPS"
-    aside = axis.cursor_text or against or aside
-    tiles = [FigureTile(subject.title(what), number, unit, role, aside, short=what)]
+    aside = axis.cursor_text or aside
+    title = subject.title(what)
+    short = what if width_of(title) > LONGEST_TITLE else title
+    tiles = [FigureTile(title, number, unit, role, aside, short=short)]
     if not counted:
         number, unit, aside = _rate(subject, BANDWIDTH, axis)
-        tiles.append(FigureTile("bandwidth", number, unit, role, aside, drop=2))
+        tiles.append(FigureTile("bandwidth", number, unit, role, aside, drop=2, short="BW"))
     return [*tiles, *(_tail(waits, name, axis, heat.get(name)) for name in waits.waits)]
 
 

@@ -245,6 +245,7 @@ class GraphPanel(Lines):
         self.has_tiles = False  # tiles show the figures of a single direction
         self.hidden: Graph | None = None  # a graph without a panel, whose figures the title shows
         self.after = 0  # empty cells after the area
+        self.has_map = False  # a heat map below explains the marks of the axis
 
     def show(self, graph: Graph) -> None:
         """Show a graph in place of the previous one."""
@@ -257,11 +258,14 @@ class GraphPanel(Lines):
             self.has_tiles = has_tiles
             self.update_lines()
 
-    def above_map(self, *, is_above: bool) -> None:
-        """End the area where the heat map below it ends; the map's legend is to the right."""
-        after = LEGEND if is_above else 0
-        if after != self.after:
-            self.after = after
+    def above_map(self, *, has_map: bool, is_alone: bool) -> None:
+        """Leave the legend of marks to a heat map below, if there is one.
+
+        A graph that is alone above it ends where the map ends: the map's legend is to the right.
+        """
+        after = LEGEND if is_alone else 0
+        if (after, has_map) != (self.after, self.has_map):
+            self.after, self.has_map = after, has_map
             self.update_lines()
 
     def with_figures_of(self, hidden: Graph | None) -> None:
@@ -314,7 +318,8 @@ class GraphPanel(Lines):
             title = title.partition(" · ")[0]
         left: list[Run] = [(f" {title} ", "title"), *figures, (" " if figures else "", TEXT)]
         against: list[Run] = [("─ ", BRIGHT), (graph.against, LABEL)] if graph.against else []
-        parts = [*([run] for run in graph.axis.legend), [] if in_tiles else graph.aside, against]
+        marks = [] if self.has_map else [[run] for run in graph.axis.legend]
+        parts = [*marks, [] if in_tiles else graph.aside, against]
         right = joined_parts(parts, width - 6 - width_of_runs(left))
         right = [(" ", TEXT), *right, (" ", TEXT)] if right else []
         inside = spread(left, right, width - 4, sides[4], FAINT)

@@ -490,15 +490,20 @@ class HeatPanel(Lines):
             self.title.replace(" over time", "", 1),
             self.title.removeprefix(LONG_TITLE),
         )
-        told = {at: ns for at, ns in self._percentiles().items() if at in (WHEN, *drawn)}
-        legend = self._legend(told)
+        # lines that share a row are not all drawn; their values are told all the same
+        told = {
+            at: ns
+            for at, ns in self._percentiles().items()
+            if at in (WHEN, *drawn) or not (self.has_table or isinstance(ns, Few))
+        }
+        legend = self._legend(told, drawn)
         kinds = [*marks, *legend]
         fits = [each for parts in (kinds, legend) for each in titles if _fits(each, parts, room)]
         title = fits[0] if fits else titles[-1]
         for least in reversed(IMPORTANCE):
             if not _fits(title, legend, room):
                 told.pop(least, None)
-                legend = self._legend(told)
+                legend = self._legend(told, drawn)
         return title, legend
 
     def _percentiles(self) -> dict[float, float]:
@@ -516,14 +521,14 @@ class HeatPanel(Lines):
         }
         return {WHEN: 0.0, **known} if axis.cursor_text else known
 
-    def _legend(self, told: Mapping[float, float]) -> list[Run]:
-        """Return the time, then the mark and value of each line."""
+    def _legend(self, told: Mapping[float, float], drawn: Collection[float]) -> list[Run]:
+        """Return the time, then each percentile: the mark of its line, if drawn, and its value."""
         legend: list[Run] = [(self.axis.cursor_text, VALUE)] if WHEN in told else []
         for each in CURVE_PERCENTILES:
             if each in told:
-                mark = MARKS[each][self.symbols == "ascii"]
+                mark = f"{MARKS[each][self.symbols == 'ascii']} " if each in drawn else ""
                 value = "" if self.has_table else f" {_latency_text(told[each])}"
-                legend.append((f"{mark} p{each:g}{value}", LABEL))
+                legend.append((f"{mark}p{each:g}{value}", LABEL))
         return legend
 
     def _foot(self, sides: str, inner: int) -> Line:

@@ -181,11 +181,15 @@ SOMETIMES: Mapping[str, Callable[[HostTelemetry], object]] = {
 }
 
 
-def folded_runs(hosts: Sequence[HostView], cells: HostCells) -> list[Run]:
-    """Return the text for collapsed hosts: number, deviation, worst tail, CPU."""
+def folded_runs(hosts: Sequence[HostView], cells: HostCells, *, more: bool) -> list[Run]:
+    """Return the text for collapsed hosts: number, deviation, worst tail, CPU.
+
+    `more`: other unremarkable hosts have rows.
+    """
     count = f"{plural(len(hosts), 'host')} "
     if cells.spread.middle is None or not hosts:
         return [(" ", TEXT), (" " + count, TEXT), (count_states(hosts, cells.now), LABEL)]
+    count = f"{len(hosts)} more " if more else count
     names = [host.name for host in hosts]
     runs = [
         mark_of(hosts[0], cells.now, cells.symbols),
@@ -196,7 +200,9 @@ def folded_runs(hosts: Sequence[HostView], cells: HostCells) -> list[Run]:
     if (worst := max((tail for tail in tails if tail is not None), default=None)) is not None:
         runs.append((f"   p99 ≤ {latency(worst)}", LABEL))
     if (busiest := cells.telemetry.busiest_cpu(names)) is not None:
-        runs.append((f"   CPU ≤ {busiest:.0f} %", LABEL))
+        full = metric_of("cpu.busy").is_full(busiest, cells.telemetry.thresholds)
+        role = "warn" if full and cells.telemetry.marked else LABEL
+        runs.append((f"   CPU ≤ {busiest:.0f} %", role))
     return runs
 
 
@@ -414,7 +420,7 @@ class HostCells:
             *([Column("trend", self.trend, least=8, most=64, right=True, drop=10,
                    role="read")] if counts else []),
             Column("state", lambda host: message_of(host, self.now, self.found, self.spread),
-                least=20, drop=1,
+                least=18, drop=1,
                    order=lambda host: STATE_ORDER.index(state_text(host, self.now))),
         )  # fmt: skip
 

@@ -121,27 +121,32 @@ class HostStrip(Lines, can_focus=True):
             return []
         sides = ASCII_FRAME if self.symbols == "ascii" else ROUND_FRAME
         self.levels.take(self.hosts, self.axis, columns, self.end_s, self.load, self.job)
+        head, explains = self._head(sides, width, lines)
+        own_line = self.whole and not explains and lines > LEAST_ROWS
+        if own_line:
+            lines -= 1
+            head, _ = self._head(sides, width, lines)
         pairs = self._pairs(lines)
         least = self.levels.notable
         body = [self._line(pair, name, columns, least) for pair in pairs]
         body += [[]] * (lines - len(body))
+        if own_line:
+            kinds = joined_parts([[kind] for kind in self.axis.legend], columns)
+            body.append([(" " * (name + 1), TEXT), *kinds])
         framed = [
             Line.of((sides[5] + " ", FAINT), *padded(row, inner), (" " + sides[5], FAINT))
             for row in body
         ]
         foot = [(sides[2] + sides[4] * (2 + name), FAINT), *self.axis.foot(columns)]
-        return [
-            self._head(sides, width, lines),
-            *framed,
-            Line.of(*foot, (sides[4] + sides[3], FAINT)),
-        ]
+        return [head, *framed, Line.of(*foot, (sides[4] + sides[3], FAINT))]
 
     def _pairs(self, lines: int) -> list[list[StripRow]]:
         """Return the rows that share each line: one, or two with colours."""
         count = len(self.hosts)
         if self.whole and count > lines:
             self.top = max(0, min(self.top, count - lines))
-            return [[row] for row in self.levels.worst_first()[self.top : self.top + lines]]
+            rows = self.levels.worst_first(self.hosts)
+            return [[row] for row in rows[self.top : self.top + lines]]
         self.top = 0
         if self.look != "solid" or count <= lines:
             return [[row] for row in self.levels.rows(lines)]
@@ -150,7 +155,8 @@ class HostStrip(Lines, can_focus=True):
         pairs = [rows[place : place + 2] for place in range(0, both, 2)]
         return [*pairs, *([row] for row in rows[both:])]
 
-    def _head(self, sides: str, width: int, lines: int) -> Line:
+    def _head(self, sides: str, width: int, lines: int) -> tuple[Line, bool]:
+        """Return title and legend, and whether the legend has all marks of the axis."""
         inner, count = width - 4, len(self.hosts)
         at = ""
         if self.whole and count > lines:
@@ -173,12 +179,14 @@ class HostStrip(Lines, can_focus=True):
             right = joined_parts(legend, inner - width_of_runs(left) - 2)
             if len(legend) == sum(run[1] in ROLES.values() for run in right):
                 break
-        kinds = self.axis.legend  # of marks below the axis, if all fit
+        kinds = self.axis.legend
         more = joined_parts([*([kind] for kind in kinds), right], inner - width_of_runs(left) - 2)
-        right = more if {*kinds} <= {*more} else right
+        explains = {*kinds} <= {*more}
+        right = more if explains else right
         right = [(" ", TEXT), *right, (" ", TEXT)] if right else []
         inside = spread(left, right, inner, sides[4], FAINT)
-        return Line.of((sides[0] + sides[4], FAINT), *inside, (sides[4] + sides[1], FAINT))
+        line = Line.of((sides[0] + sides[4], FAINT), *inside, (sides[4] + sides[1], FAINT))
+        return line, explains
 
     def _line(self, pair: list[StripRow], name: int, columns: int, least: int) -> list[Run]:
         """Return one line: the levels, and the names of its hosts.

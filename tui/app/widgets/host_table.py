@@ -316,7 +316,9 @@ class HostTable(PickList["HostView"]):
             return Line.of(
                 *clip([("  no host matches: Esc clears the filter", LABEL)], width), fill=fill
             )
-        runs = folded_runs(self._folds, self.cells)
+        folds = self._folds
+        like = sum(self._is_wanted(host) for host in self.like)
+        runs = folded_runs(folds, self.cells, more=len(folds) < like)
         if width_of_runs(runs) > width:
             runs = [
                 (text.replace("   ", "  ").replace("of the median", "of median"), role)
@@ -332,12 +334,13 @@ def is_wanted(host: HostView, wanted: str) -> bool:
     return host.name in named(wanted) if is_range(wanted) else wanted.lower() in host.name.lower()
 
 
+PROCESSES = "process CPU"
 SERVER_VALUES: Mapping[str, Callable[[HostTelemetry], object]] = {
     "CPU": lambda host: host.newest("cpu.busy") is not None,
     "core": lambda host: host.newest("core.busy") is not None,
     "busiest NIC": lambda host: host.busiest_link,
     "disk": lambda host: host.busiest_disk,
-    "processes": lambda host: host.groups,
+    PROCESSES: lambda host: host.groups,
 }
 
 
@@ -371,7 +374,7 @@ class ServerTable(PickList["HostTelemetry"]):
             ),
             Column("busiest NIC", self._link, least=14, most=22),
             Column("disk", self._disk, least=12, most=16),
-            Column("processes", self._groups, least=10, drop=1),
+            Column(PROCESSES, self._groups, least=10, drop=1),
         ]
         return (
             Column(
@@ -379,7 +382,7 @@ class ServerTable(PickList["HostTelemetry"]):
             ),
             Column("server", lambda host: host.host, self.name_room, gap=1),
             *(column for column in columns if column.title in self.titles_known),
-            *([] if "processes" in self.titles_known else [Column("", lambda _: "", least=0)]),
+            *([] if PROCESSES in self.titles_known else [Column("", lambda _: "", least=0)]),
         )
 
     def _see_columns(self, servers: Sequence[HostTelemetry], name_room: int) -> None:

@@ -15,9 +15,12 @@ from tui.app.widgets.lines import Lines, Unit
 from tui.metrics.buckets import SHOWN_NAMES, index_to_value, value_to_index
 from tui.metrics.units import Few, clock, latency, latency_fixed, share
 from tui.text.line import (
+    ACCENT,
     FAINT,
+    HEADING,
     LABEL,
     TEXT,
+    TITLE,
     VALUE,
     Line,
     Run,
@@ -203,15 +206,24 @@ class HostFactsBar(Lines):
         self.facts: tuple[tuple[str, str], ...] = ()
         self.said: Run = ("", LABEL)
         self.more: tuple[Line, ...] = ()
+        self.leaves = False
 
     def show(
-        self, host: str, facts: Sequence[tuple[str, str]], said: Run, more: Sequence[Line] = ()
+        self,
+        host: str,
+        facts: Sequence[tuple[str, str]],
+        said: Run,
+        more: Sequence[Line] = (),
+        *,
+        leaves: bool,
     ) -> None:
         """Show the facts of a host, its message `said`, and `more` lines.
 
-        An empty name hides the panel.
+        An empty name hides the panel. `leaves`: with the key that shows all hosts again, which the
+        footer does not have after the run.
         """
         self.host, self.facts, self.said, self.more = host, tuple(facts), said, tuple(more)
+        self.leaves = leaves
         self.set_class(bool(host), "-shown")
         if self.styles.height is None or self.styles.height.value != self.wanted:
             self.styles.height = self.wanted
@@ -224,12 +236,8 @@ class HostFactsBar(Lines):
 
     def build(self, width: int, height: int) -> list[Line]:  # noqa: ARG002
         """Return name and state, the facts that fit, then further lines."""
-        keys: list[Run] = [
-            ("i", "accent"),
-            (" details  ", LABEL),
-            ("Esc", "accent"),
-            (" all hosts", LABEL),
-        ]
+        keys: list[Run] = [("i", ACCENT), (" details", LABEL)]
+        keys += [("  Esc", ACCENT), (" all hosts", LABEL)] if self.leaves else []
         first = spread([(self.host, "title"), ("  ", TEXT), self.said], keys, width)
         second: list[Run] = []
         for name, value in self.facts:
@@ -473,13 +481,15 @@ class MessageLog(Lines, can_focus=True):
         shown = self.messages[max(0, end - (height - 1)) : end]
         lines = [line for message in shown for line in self._lines(message, width)]
         body = lines[max(0, len(lines) - (height - 1)) :]
-        return [rule("Messages", self._tail(end), width), *body][:height]
+        return [self._heading(end, width), *body][:height]
 
-    def _tail(self, end: int) -> str:
-        if not self.messages:
-            return "none"
+    def _heading(self, end: int, width: int) -> Line:
         position = f"{end} of " if self.scroll_back else ""
-        return f"{position}{len(self.messages)}{'' if self.whole else ' · L all'}"
+        count = f"{position}{len(self.messages) or 'none'}"
+        if self.whole or not self.messages:
+            return rule("Messages", count, width)
+        key: list[Run] = [(f" {count}  ", LABEL), ("L", ACCENT), (" all", LABEL)]
+        return Line.of(*spread([("Messages ", TITLE)], key, width, "─", FAINT))
 
     def _lines(self, message: LogLine, width: int) -> list[Line]:
         """Return a message as one line; wrapped if all messages are shown."""
@@ -522,5 +532,9 @@ class OperationsPanel(Lines):
         self.update_lines()
 
     def build(self, width: int, height: int) -> list[Line]:
-        """Return the lines that fit."""
-        return self.make(width)[:height]
+        """Return the lines that fit, without headings whose lines do not."""
+        lines = self.make(width)
+        shown = lines[:height]
+        while len(lines) > height and shown and all(role == HEADING for _, role in shown[-1].runs):
+            shown.pop()
+        return shown

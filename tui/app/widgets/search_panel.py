@@ -10,7 +10,7 @@ from tui.record.cells import Cell
 from tui.record.matrix import MatrixTable, tables_of
 from tui.record.progress import MatrixProgress
 from tui.record.search import SearchView
-from tui.text.digits import ROWS, tile_lines
+from tui.text.digits import ROWS, tile_lines, tiles_that_fit
 from tui.text.line import FAINT, LABEL, TEXT, Line, Run, beside, clip, indented, width_of_runs
 from tui.text.plot import LEAST_HEIGHT
 from tui.text.search import TITLES, limits_text
@@ -67,9 +67,10 @@ class SearchPanel(Lines):
         """Return the lines that fit: with the curve if there is room, else the newest points."""
         if self.view is None:
             return []
-        found = self._tiles(width) if height >= HEADS + LEAST_HEIGHT else []
-        now = now_lines(self.view, width, tiles=bool(found))
-        found = found or [found_line(self.view, width)]
+        tiles = search_tiles(self.view) if height >= HEADS + LEAST_HEIGHT else []
+        tiles = tiles_that_fit(tiles, width)
+        now = now_lines(self.view, width, tiles)
+        found = tile_lines(tiles, width, self.symbols, WIDE) or [found_line(self.view, width)]
         heads = [self._heading(width), *found, *now]
         return [*heads, *self._evidence(width, height - len(heads))][:height]
 
@@ -108,11 +109,6 @@ class SearchPanel(Lines):
         rows = rows if rows > LEAST_ROWS else 0
         chart = self._chart(width, room - rows)
         return [*chart, *newest(table, rows if chart else room)]
-
-    def _tiles(self, width: int) -> list[Line]:
-        """Return the figures of the search in large digits; empty without a capacity."""
-        tiles = search_tiles(self.view) if self.view is not None else []
-        return tile_lines(tiles, width, self.symbols, WIDE)
 
     def _chart(self, width: int, height: int) -> list[Line]:
         record = self.view.record if self.view is not None else None
