@@ -73,7 +73,9 @@ def test_setting_and_unsetting_keep_what_people_wrote(tmp_path: Path) -> None:
     )
     change(file, "theme", "dark")
     change(file, "refresh", "2")
-    assert read_settings(file) == Settings(theme="dark", hosts=("a", "b"), refresh=2)
+    read = read_settings(file)
+    assert (read.theme, read.hosts, read.refresh) == ("dark", ("a", "b"), 2)
+    assert read.given == {"theme", "hosts", "refresh"}
     comment_out(file, "hosts")
     assert read_settings(file).hosts == ()
     for comment in ("# mine", "# for the beamer", "# hosts of the lab"):
@@ -228,6 +230,15 @@ def test_one_value_is_printed_alone_and_as_json_with_where_it_is_from(
         "value": "ansi",
         "source": "environ",
     }
+
+
+def test_a_key_that_is_set_to_its_default_is_of_the_file(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["config", "set", "mouse", "true"]) == 0
+    capsys.readouterr()
+    assert main(["config", "get", "mouse", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"key": "mouse", "value": True, "source": "file"}
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ def plain(settings: Settings, key: Key, environ: Mapping[str, str]) -> tuple[Any
     if key.variable and environ.get(key.variable):
         return environ[key.variable], "environ"
     value = getattr(settings, key.name)
-    source = "default" if value == getattr(Settings(), key.name) else "file"
+    source = "file" if key.name in settings.given else "default"
     if value is None:
         value = default_of(key.name)
     if isinstance(value, tuple):

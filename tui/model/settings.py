@@ -21,7 +21,7 @@ DEFAULT_LEASE = "60s"
 
 
 class Settings(NamedTuple):
-    """Values of the settings file; None or empty if not set."""
+    """Values of the settings file; None or empty if not set. `given`: the keys that are set."""
 
     theme: str | None = None
     symbols: str | None = None
@@ -36,6 +36,7 @@ class Settings(NamedTuple):
     shared: tuple[Path, ...] = ()
     report: bool = False
     programs: Path | None = None
+    given: frozenset[str] = frozenset()
 
     @property
     def lease_s(self) -> float:
@@ -256,7 +257,7 @@ def parse_settings(text: str, file: str) -> Settings:
                 problems.append(_refused(document, key_named(name), value, str(error)))
     if problems:
         raise UsageError(problems)
-    return Settings(**found)
+    return Settings(**found, given=frozenset(found))
 
 
 def _refused(document: YamlDocument, key: Key, value: Any, why: str) -> Problem:

@@ -28,8 +28,8 @@ MAX_NODES = 50_000
 MAX_DEPTH = 40
 _PLAIN_TAGS = ("str", "int", "float", "bool", "null", "timestamp", "map", "seq")
 _PREFIX = "tag:yaml.org,2002:"
-# Types of plain scalars by spelling (YAML 1.2.2, 10.3, with _ between digits), and their first
-# characters.
+# Types of plain scalars by spelling (YAML 1.2.2, 10.3, as ruamel.yaml, which edits the files, reads
+# it: _ between digits, no .5e3), and their first characters.
 _PLAIN_SCALARS = (
     ("bool", r"(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
     ("null", r"(?:~|null|Null|NULL|)$", ("~", "n", "N", "")),
