@@ -95,6 +95,25 @@ def plain() -> str:
     return html_of(report_of([source("plain")], "made by a test"))
 
 
+def test_commands_that_are_left_out_are_counted() -> None:
+    record = load_record(RUNS / "plain")
+    first = record.provenance.commands[0]
+    record.provenance.commands = [
+        first.model_copy(update={"argv": ["fio", str(number)]}) for number in range(203)
+    ]
+    text = markdown_of(report_of([ReportedRun(record)]))
+    assert "fio 199" in text and "fio 200" not in text
+    assert "and 3 more commands, see run.json" in text
+
+
+def test_a_version_that_is_known_of_some_hosts_is_of_those_alone() -> None:
+    record = load_record(RUNS / "plain")
+    assert "fio-3.33 on every host" in markdown_of(report_of([ReportedRun(record)]))
+    del record.provenance.tool_versions["h2"]
+    text = markdown_of(report_of([ReportedRun(record)]))
+    assert "on every host" not in text and "fio-3.33: h1" in text and "unknown: h2" in text
+
+
 def test_the_first_screen_answers_what_on_what_and_whether_it_holds(plain: str) -> None:
     said = Page(plain).said
     begin = said[: said.index("What was run")]

@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from tui.analysis.trend import Trend
     from tui.metrics.facts import FactsTogether
 
+MOST_COMMANDS = 200  # different ones; the others are in run.json
 MOST_LINES = 1200  # of what differs from job file to job file; the others are in run.json
 SECONDS_NAMES = ("runtime", "ramp_time", "startdelay")
 
@@ -138,7 +139,7 @@ def _facts(record: RunRecord) -> Iterator[tuple[str, list[str]]]:
     yield "added options", _added(record)
     yield "thresholds", [f"{name} {value:g}" for name, value in record.thresholds.items()]
     yield "page cache", _cache_drops(record)
-    yield "tools", _versions(made.tool_versions)
+    yield "tools", _versions(made.tool_versions, [host.name for host in record.hosts])
     yield "benchtui", [made.benchtui_version] if made.benchtui_version else []
     yield (
         "run from",
@@ -172,13 +173,18 @@ def _facts_lines(found: FactsTogether, what: str) -> Iterator[tuple[str, list[st
     yield what, [f"{label}: {''.join(text for text, _ in runs)}" for label, runs in lines]
 
 
-def _versions(versions: Mapping[str, str]) -> list[str]:
+def _versions(versions: Mapping[str, str], hosts: Sequence[str]) -> list[str]:
+    """Return each version with its hosts, and the hosts whose version is unknown."""
     groups: dict[str, list[str]] = {}
     for host, version in versions.items():
         groups.setdefault(version, []).append(host)
+    if not groups:
+        return []
+    if left := [host for host in hosts if host not in versions]:
+        groups["unknown"] = left
     if len(groups) == 1:
         return [f"{next(iter(groups))} on every host"]
-    return [f"{version}: {', '.join(hosts)}" for version, hosts in groups.items()]
+    return [f"{version}: {', '.join(names)}" for version, names in groups.items()]
 
 
 def _added(record: RunRecord) -> list[str]:
@@ -308,13 +314,15 @@ def _differs(record: RunRecord, first: JobFile, other: JobFile) -> Iterator[str]
 
 
 def _commands(record: RunRecord) -> Iterator[Code]:
-    """Yield the first 200 commands, each once, with the number of hosts and steps it ran on."""
+    """Yield the commands, each once, with the number of hosts and steps it ran on."""
     seen: dict[tuple[str, str], list[tuple[str, int]]] = {}
     for each in record.provenance.commands:
         seen.setdefault((each.phase, shlex.join(each.argv)), []).append((each.host, each.step))
     lines = [f"# {phase}, {_often(places)}\n{text}" for (phase, text), places in seen.items()]
+    cut = len(lines) - MOST_COMMANDS
+    more = [f"# and {cut} more commands, see run.json"] if cut > 0 else []
     if lines:
-        yield Code("Commands on the hosts", "\n".join(lines[:200]))
+        yield Code("Commands on the hosts", "\n".join([*lines[:MOST_COMMANDS], *more]))
 
 
 def _often(places: Sequence[tuple[str, int]]) -> str:
