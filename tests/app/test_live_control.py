@@ -9,6 +9,7 @@ import pytest
 from tests.app.journal_maker import RUN_ID, RunMaker, host_names
 from tests.app.stage import stage
 from tui.app.dialogs.confirm import Confirm
+from tui.app.dialogs.text_entry import NoteDialog
 from tui.engine.control import ControlServer, Request
 
 
@@ -104,3 +105,12 @@ async def test_a_note_goes_to_the_engine(maker: RunMaker) -> None:
         await pilot.press("n", *"hot", "enter")
         await app.settle(pilot)
         assert [(request["verb"], request["text"]) for request in engine.asked] == [("note", "hot")]
+
+
+async def test_a_note_that_the_engine_refuses_stays_in_the_dialog(maker: RunMaker) -> None:
+    maker.go().measure(3)
+    refusing = ControlServer(maker.run_dir, lambda _: {"ok": False, "error": "disk full"})
+    async with refusing, stage(maker) as (app, pilot):
+        await pilot.press("n", *"hot", "enter")
+        await app.settle(pilot)
+        assert isinstance(app.screen, NoteDialog)

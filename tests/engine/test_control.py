@@ -6,11 +6,17 @@ import asyncio
 import os
 import socket
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from tui.engine.control import ControlServer, NotRunning, Request, request
+from tui.engine.control import ControlServer, NotRunning, Request, demand, request
+from tui.engine.main import answer
 from tui.journal.rundir import announce
+from tui.model.address import HostAddress
+from tui.model.operands import is_clause
+from tui.model.problem import UsageError
 from tui.model.rundir import SOCKET_FILE
 
 
@@ -78,3 +84,13 @@ async def test_nonsense_is_answered_not_obeyed(tmp_path: Path, line: bytes) -> N
         writer.write(line)
         assert b'"ok": false' in await reader.readline()
         writer.close()
+
+
+async def test_a_refusal_is_a_code_that_whoever_asked_words(tmp_path: Path) -> None:
+    ctx: Any = SimpleNamespace(active={}, plan=SimpleNamespace(hosts=[HostAddress("weka-01")]))
+    asked = {"verb": "stop-host", "host": "weka-1"}
+    refused = answer(ctx, asked)["error"]
+    assert is_clause(refused) and refused["operands"] == {"host": "weka-1", "meant": ["weka-01"]}
+    async with ControlServer(tmp_path, lambda message: answer(ctx, message)):
+        with pytest.raises(UsageError, match=r"host weka-1 .did you mean 'weka-01'"):
+            await asyncio.to_thread(demand, tmp_path, asked)

@@ -4,7 +4,9 @@ load.
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,10 +16,13 @@ from tui.cli.shared.review import review_text
 from tui.engine.inputs.profiles import Catalogue, LoadedProfile
 from tui.engine.plan.plan import Choices, build_plan
 from tui.engine.preflight.destroy import unnamed_devices
-from tui.engine.run.steps import fills_of
+from tui.engine.run.steps import fills_of, tell_round
 from tui.metrics.steady import rounds_before
+from tui.model.event import DirectionResult, HostResult
+from tui.model.operands import is_clause
 from tui.model.plan import Plan
 from tui.model.problem import UsageError
+from tui.text.run_texts import run_text
 
 PROFILE = """\
 profile: my/pre
@@ -136,6 +141,25 @@ def test_one_fill_serves_every_point_of_a_sweep_with_the_largest_of_its_files(
     made = plan(tmp_path, FILES, "", "sweep: {grid: {bs: [4k, 8k]}}")
     assert kinds(made) == ["fill", *[*["round"] * 7, "measure"] * 2]
     assert {step.cell for step in made.steps} == {"my/pre fill", "my/pre bs=4k", "my/pre bs=8k"}
+
+
+def test_a_round_is_journalled_as_figures_that_say_whether_the_load_is_steady(
+    tmp_path: Path,
+) -> None:
+    made = plan(tmp_path)
+    told: list[tuple[str, Any]] = []
+    ctx: Any = SimpleNamespace(
+        plan=made, skipped=set(), results={}, say=lambda *each: told.append(each)
+    )
+    for step, iops in zip((each for each in made.steps if each.is_round), count(100), strict=False):
+        read = DirectionResult(100, 100, 1.0, iops * 2.0 ** (iops - 100), 100.0)
+        ctx.results[step.index, "h1"] = HostResult(t=0.0, host="h1", step=0, dirs={"read": read})
+        tell_round(ctx, step)
+    assert [severity for severity, _ in told] == ["info"] * 6 + ["warning"]
+    assert all(is_clause(each) for _, each in told)
+    assert [each["operands"]["spread"] is None for _, each in told] == [True] * 2 + [False] * 5
+    assert "round 1 of at most 7: read 100 IOPS; too few rounds" in run_text(told[0][1])
+    assert run_text(told[-1][1]).endswith("measured although not steady")
 
 
 def test_profiles_of_a_suite_that_use_the_same_files_are_filled_once(tmp_path: Path) -> None:

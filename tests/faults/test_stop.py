@@ -104,7 +104,8 @@ def test_one_host_cannot_be_ended_alone_while_its_files_are_written(
     run.wait(lambda: any(state.state == "layout" for state in run.states("h1")), "the layout on h1")
     asked = {"verb": "stop-host", "host": "h1"}
     run.wait(
-        lambda: "writing its files" in str(request(run.run_dir, asked)["error"]), "the refusal"
+        lambda: (request(run.run_dir, asked)["error"] or {}).get("code") == "still-writing",
+        "the refusal",
     )
     assert run.finished()["state"] == "complete"
 

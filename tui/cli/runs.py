@@ -124,14 +124,16 @@ def rename_run(args: argparse.Namespace, store: RunStore) -> int:
 
 def note_run(args: argparse.Namespace, store: RunStore) -> int:
     """Add a note to a run: through its engine or, after its end, to its record."""
-    from tui.engine.control import send_note
+    from tui.engine.control import NotRunning, demand
     from tui.library.additions import keep_note
 
     run_dir = own_run(store, args.run)
     text = args.text.strip()
     if not text:
         raise UsageError("the note is empty")
-    if not send_note(run_dir, text):
+    try:
+        demand(run_dir, {"verb": "note", "text": text})
+    except NotRunning:
         keep_note(run_dir, text)
     report(args, {"run_id": run_dir.name, "note": text})
     return 0

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from tui.cli.shared.common import RUN_HELP, add_flag, add_json, report, run_store, say
 from tui.model.plain import some
-from tui.model.problem import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,14 +36,12 @@ def main(args: argparse.Namespace) -> int:
     run_dir = store.resolve(args.run, last_of_all=True)
     store.check_hosts_ours(run_dir)
     if args.host:
-        answer = _ask(store, run_dir, {"verb": "stop-host", "host": args.host})
-        if not answer.get("ok"):
-            raise UsageError(str(answer.get("error")))
+        _demand(store, run_dir, {"verb": "stop-host", "host": args.host})
         say(f"stop requested for {args.host} in {run_dir.name}; the others continue")
         report(args, {"run_id": run_dir.name, "host": args.host, "requested": "stop"})
         return 0
     verb = "abort" if args.abort else "stop"
-    _ask(store, run_dir, {"verb": verb, "by": getpass.getuser()})
+    _demand(store, run_dir, {"verb": verb, "by": getpass.getuser()})
     say(f"{verb} requested for {run_dir.name}")
     state = follow(run_dir, ProgressDisplay(plan=plan_of(run_dir)))
     await_record(run_dir)
@@ -52,15 +49,15 @@ def main(args: argparse.Namespace) -> int:
     return 0 if state.exit_code is not None else 4
 
 
-def _ask(store: RunStore, run_dir: Path, message: Request) -> Request:
-    """Send a request to the engine and return its answer.
+def _demand(store: RunStore, run_dir: Path, message: Request) -> None:
+    """Send a request to the engine.
 
-    Raises NotRunning, with the runs that are running.
+    Raises UsageError if it is refused; NotRunning, with the runs that are running.
     """
-    from tui.engine.control import NotRunning, request
+    from tui.engine.control import NotRunning, demand
 
     try:
-        return request(run_dir, message)
+        demand(run_dir, message)
     except NotRunning as error:
         others = [
             run.run_id

@@ -22,7 +22,7 @@ import msgspec
 
 from tui.journal.rundir import is_running
 from tui.model.bounded import NO_JSON
-from tui.model.problem import BenchtuiError
+from tui.model.problem import BenchtuiError, UsageError
 from tui.model.rundir import SOCKET_FILE
 from tui.remote.vault import Question
 
@@ -57,16 +57,13 @@ def request(run_dir: Path, message: Request) -> Request:
             time.sleep(POLL_S)
 
 
-def send_note(run_dir: Path, text: str) -> bool:
-    """Send a note to the engine of a run; False if it has none. Raises BenchtuiError."""
-    try:
-        answer = request(run_dir, {"verb": "note", "text": text})
-    except NotRunning:
-        return False
+def demand(run_dir: Path, message: Request) -> None:
+    """Send one request to the engine of a run. Raises NotRunning, UsageError if it is refused."""
+    answer = request(run_dir, message)
     if not answer.get("ok"):
-        error = answer.get("error", "the engine did not accept the note")
-        raise BenchtuiError(f"{run_dir.name}: {error}")
-    return True
+        from tui.text.run_texts import run_text
+
+        raise UsageError(run_text(answer.get("error") or "the engine refused the request"))
 
 
 def _ask(run_dir: Path, message: Request) -> Request:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tui.metrics import units
+from tui.metrics.registry import headline_text
 from tui.metrics.steady import SteadyWindow, window_text
 from tui.model.operands import Clause
 from tui.model.plain import some
-from tui.model.plan import Precondition
+from tui.model.plan import Headline, Precondition
+from tui.model.problem import suggestion
 from tui.model.search import Offer
 from tui.text.form import Text, worded_from
 from tui.text.names import loss_text
@@ -51,8 +53,31 @@ def steady_after(
     rounds: int, spread: float, most_spread: float, slope: float, most_slope: float
 ) -> str:
     """Return why further preconditioning rounds are not needed."""
+    return f"steady after {rounds} rounds: {_window(spread, most_spread, slope, most_slope)}"
+
+
+def _window(spread: float, most_spread: float, slope: float, most_slope: float) -> str:
     rule = Precondition("round", range=most_spread, slope=most_slope)
-    return f"steady after {rounds} rounds: {window_text(rule, SteadyWindow((), spread, slope))}"
+    return window_text(rule, SteadyWindow((), spread, slope))
+
+
+def round_measured(
+    figure: Sequence[Any],
+    spread: float | None,
+    slope: float | None,
+    **rule: Any,
+) -> str:
+    """Return the figure of a preconditioning round, and the range and slope of the last rounds.
+
+    `figure`: metric, direction, percentile, value.
+    """
+    *of, value = figure
+    so_far = f"too few rounds for a window of {rule['window']}"
+    if spread is not None and slope is not None:
+        so_far = _window(spread, rule["most_spread"], slope, rule["most_slope"])
+    text = f"round {rule['round']} of at most {rule['rounds']}"
+    after = "; measured although not steady" if rule["unsteady"] else ""
+    return f"{text}: {headline_text(Headline(*of), value)}; {so_far}{after}"
 
 
 def cannot_offer(offered_iops: float | None, knobs: Sequence[tuple[str, int]], quote: str) -> str:
@@ -203,6 +228,8 @@ MESSAGES: dict[str, Text] = {
         "the load is still running {late_s:g} s after its planned end; stopping it"
     ),
     "host-stopped-on-request": "stopped on request (this host only)",
+    "no-load-on": lambda host, meant: f"no load is running on host {host}{suggestion(meant)}",
+    "still-writing": "host {host} is still writing its files: stop the run, or wait",
     "stop-not-delivered": (
         "{mode} was not delivered: {quote}; the load stops when the lease expires"
     ),
@@ -214,6 +241,7 @@ MESSAGES: dict[str, Text] = {
     "nothing-lost": "reconnected; nothing was lost",
     "end-unasked": "how the command ended is unknown: {quote}",
     "telemetry-stopped": "telemetry stopped: {quote}; the load keeps running",
+    "telemetry-ended": "it ended unexpectedly",
     "no-telemetry-of": "telemetry: no {name} on this host: {quote}",
     "measurements-lost": (
         "cannot write measurements to this machine's disk, stopping the load: {quote}; collect the"
@@ -247,6 +275,7 @@ MESSAGES: dict[str, Text] = {
         f" {quote}{'' if gone else '; to find them: benchtui hosts sweep'}"
     ),
     "step-ended-early": "{step} ended early: {why}",
+    "round-measured": round_measured,
     "next-step": lambda step, why: (
         f"{f'{step}: ' if step else ''}{why}; continuing with the next step"
     ),

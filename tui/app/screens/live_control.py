@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Literal
 
 from tui.app.dialogs.confirm import Confirm
-from tui.app.dialogs.text_entry import NoteDialog
 from tui.app.frame.step_screen import StepScreen
 from tui.app.screens import live_text
 from tui.app.screens.live_feed import LiveFeed, ReplayFeed
@@ -55,9 +54,7 @@ class RunControl:
     def _end_host(self, host: str | None) -> None:
         view = self.feed.state.hosts.get(host or "")
         if view is None or view.state not in HOLDS_LOAD:
-            self.screen.notify(
-                f"{host} is running no load" if host else "no hosts yet", markup=False
-            )
+            self.screen.notify(f"{host} is running no load" if host else "no hosts yet")
             return
         body = (
             f"The other hosts continue. Results of {view.name} so far are kept; the run becomes"
@@ -65,15 +62,6 @@ class RunControl:
         )
         request = {"verb": "stop-host", "host": view.name, "by": "app"}
         self._ask(f"Stop the load of {view.name} only?", body, request)
-
-    def note(self) -> None:
-        """Ask for a note and save it."""
-
-        def written(text: str | None) -> None:
-            if text:
-                self._send({"verb": "note", "text": text, "by": "app"})
-
-        self.screen.app.push_screen(NoteDialog(self.run_dir.name), written)
 
     def mend(self, plan: Plan | None) -> None:
         """Ask, then apply the remedy for a refused or failed run."""
@@ -95,21 +83,16 @@ class RunControl:
         def answered(answer: str | None) -> None:
             self.asked = None
             if answer == "yes" and self._can_end():
-                self._send(request)
+                self.screen.run_worker(self._send(request), group="control", exit_on_error=False)
 
         self.asked = Confirm(question, f"{self.run_dir.name}\n{body}", warns=True)
         self.screen.app.push_screen(self.asked, answered)
 
-    def _send(self, request: dict[str, str]) -> None:
-        self.screen.run_worker(self._sent(request), group="control", exit_on_error=False)
+    async def _send(self, request: dict[str, str]) -> None:
+        """Send a request to the engine; say why if it is refused."""
+        from tui.engine.control import demand
 
-    async def _sent(self, request: dict[str, str]) -> None:
-        """Send a request to the engine, or add a note to the record of an ended run."""
         try:
-            error = await asyncio.to_thread(live_text.deliver, self.run_dir, request)
-        except BenchtuiError as problem:
-            error = str(problem)
-        if error:
-            self.screen.notify(error, severity="error", markup=False)
-        elif request["verb"] == "note":
-            self.screen.notify("note saved")
+            await asyncio.to_thread(demand, self.run_dir, request)
+        except BenchtuiError as error:
+            self.screen.notify(str(error), severity="error")

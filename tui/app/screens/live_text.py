@@ -510,23 +510,3 @@ def messages(
 def text_of_step(names: Sequence[str], step: int | None, text: str) -> str:
     """Return a text after the name of its step, if the steps have names."""
     return f"{names[step]}: {text}" if step is not None and step < len(names) else text
-
-
-def deliver(run_dir: Path, request: dict[str, str]) -> str:
-    """Send a request to the engine; after the run, add a note to the record.
-
-    Returns why the engine refused it, empty if it did not. Raises BenchtuiError.
-    """
-    from tui.engine.control import NotRunning
-    from tui.engine.control import request as send
-
-    try:
-        answer = send(run_dir, request)
-    except NotRunning:
-        if request["verb"] != "note":
-            raise
-        from tui.library.additions import keep_note
-
-        keep_note(run_dir, request["text"])
-        return ""
-    return "" if answer.get("ok") else str(answer.get("error", "the engine refused the request"))

@@ -298,7 +298,9 @@ class WatchingScreen(FilteredScreen):
 
     def action_note(self) -> None:
         """Ask for a note on the run."""
-        self.control.note()
+        from tui.app.services.run_commands import note  # loads the library
+
+        note(self, self.run_dir)
 
     def action_findings(self) -> None:
         """Show all findings so far."""

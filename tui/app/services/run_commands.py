@@ -134,8 +134,13 @@ def change(screen: StepScreen, write: Callable[[], object]) -> None:
 
 def note(screen: StepScreen, run_dir: Path) -> None:
     """Ask for a note on a run and keep it."""
-    dialog = NoteDialog(run_dir.name)
-    ask_and_change(screen, dialog, lambda text: write_note(run_dir, text) if text else None)
+
+    def write(text: str) -> None:
+        if text:
+            write_note(run_dir, text)
+            screen.app.call_from_thread(screen.notify, "note saved")
+
+    ask_and_change(screen, NoteDialog(run_dir.name), write)
 
 
 def write_note(run_dir: Path, text: str) -> None:
@@ -143,10 +148,12 @@ def write_note(run_dir: Path, text: str) -> None:
 
     Raises BenchtuiError.
     """
-    from tui.engine.control import send_note
+    from tui.engine.control import NotRunning, demand
     from tui.library.additions import keep_note
 
-    if not send_note(run_dir, text):
+    try:
+        demand(run_dir, {"verb": "note", "text": text})
+    except NotRunning:
         keep_note(run_dir, text)
 
 

@@ -18,7 +18,7 @@ from tui.journal.clock import ASKED_TO_END
 from tui.model.event import HostStateName
 from tui.model.operands import Clause, clause
 from tui.model.plan import OVERTIME_S
-from tui.model.problem import did_you_mean
+from tui.model.problem import nearest
 from tui.remote.fan_out import INTERNAL_ERROR, host_error
 from tui.remote.stream import FLOODED
 
@@ -259,17 +259,17 @@ def _broke(follower: asyncio.Task[Outcome]) -> bool:
     return not follower.cancelled() and follower.exception() is not None
 
 
-def stop_host(ctx: RunContext, name: str) -> str | None:
+def stop_host(ctx: RunContext, name: str) -> Clause | None:
     """End the load of one host and keep its measurements; other hosts continue.
 
     Returns why this is not possible, or None on success.
     """
     run = ctx.active.get(name)
     if run is None or run.ended:
-        meant = did_you_mean(name, (host.name for host in ctx.plan.hosts))
-        return f"no load is running on host {name}{meant}"
+        known = [host.name for host in ctx.plan.hosts]
+        return clause("no-load-on", host=name, meant=nearest(name, known))
     if run.phase == "layout":
-        return f"host {name} is still writing its files: stop the run, or wait"
+        return clause("still-writing", host=name)
     run.session.say("warning", clause("host-stopped-on-request"))
     ctx.tasks.add(task := asyncio.create_task(_stop_one(run, "stop")))
     task.add_done_callback(ctx.tasks.discard)

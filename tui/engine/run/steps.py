@@ -32,9 +32,8 @@ from tui.engine.session.host_session import HostSession
 from tui.engine.session.targets import check_unchanged, still_free
 from tui.engine.session.telemetry import quiet_s
 from tui.metrics.figures import over_hosts, value_of
-from tui.metrics.registry import headline_text
 from tui.metrics.repeat import relative_ci
-from tui.metrics.steady import Round, is_steady, round_of, rounds_before, window_over, window_text
+from tui.metrics.steady import Round, is_steady, round_of, rounds_before, window_over
 from tui.model.event import StepEnded, StepStarted
 from tui.model.operands import Clause, clause, is_clause
 from tui.model.plan import Step, at_once
@@ -127,20 +126,20 @@ def tell_round(ctx: RunContext, step: Step) -> None:
         return
     rounds = [_round(ctx, each) for each in [*rounds_made(ctx, step), step][-rule.window :]]
     window = window_over(rule, rounds)
-    so_far = (
-        window_text(rule, window)
-        if window is not None
-        else f"too few rounds for a window of {rule.window}"
+    unsteady = rule.number == rule.rounds and not is_steady(rule, rounds)
+    told = clause(
+        "round-measured",
+        round=rule.number,
+        rounds=rule.rounds,
+        figure=[headline.metric, headline.direction, headline.percentile, rounds[-1].value],
+        window=rule.window,
+        spread=window.range if window is not None else None,
+        most_spread=rule.range,
+        slope=window.slope if window is not None else None,
+        most_slope=rule.slope,
+        unsteady=unsteady,
     )
-    text = (
-        f"round {rule.number} of at most {rule.rounds}:"
-        f" {headline_text(headline, rounds[-1].value)}; {so_far}"
-    )
-    failed = rule.number == rule.rounds and not is_steady(rule, rounds)
-    ctx.say(
-        "warning" if failed else "info",
-        f"{text}{'; measured although not steady' if failed else ''}",
-    )
+    ctx.say("warning" if unsteady else "info", told)
 
 
 def rounds_made(ctx: RunContext, step: Step) -> list[Step]:

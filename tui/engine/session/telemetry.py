@@ -236,7 +236,7 @@ class TelemetryRun:
                 self._stream = None
                 await self._await_connection()
         if not self.over and not self.reader.after_ms:  # that of a dead engine ends by its lease
-            self._tell(await self._flood() or self._last_error or "it ended unexpectedly")
+            self._tell(await self._flood() or self._last_error or clause("telemetry-ended"))
         for name, reason in self.reader.unknown.items():
             self.session.say("info", clause("no-telemetry-of", name=name, quote=reason))
 
