@@ -122,6 +122,14 @@ def test_a_finding_raises_an_objection_only_if_what_it_found_supports_it(
     assert check in {each.check for each in answer.evidence}, "what was found is shown"
 
 
+def test_a_load_that_nobody_saw_may_have_been_another_one() -> None:
+    objection = next(each for each in OBJECTIONS if each.id == "depth")
+    made = [each for each in objection.checks if each != "planned-command"]
+    why = {"planned-command": CodedText(code="command-lines")}
+    run = record(findings=[], checks=made, checks_not_made=why)
+    assert against(run, "depth").standing == "unknown"
+
+
 def test_only_codes_that_checks_have_support_an_objection() -> None:
     for objection in OBJECTIONS:
         for check, codes in objection.supported_by.items():

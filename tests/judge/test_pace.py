@@ -173,3 +173,17 @@ def test_seconds_of_little_io_are_slow_and_those_without_any_a_stall(
     events = [*load("h1", START, START + 10, IOPS), *low, *load("h1", START + 15, END, IOPS)]
     (finding,) = of_pace(tmp_path, events)
     assert (finding.id, "stalled" not in message_of(finding)) == ("stall", slow)
+
+
+@pytest.mark.parametrize(("at_s", "ios", "slow"), [(1, 200, True), (11, 20, False)])
+def test_a_late_report_spreads_its_io_over_its_own_time_only(
+    tmp_path: Path, at_s: int, ios: int, slow: bool
+) -> None:
+    parts = [load("h1", START, START + 10, IOPS), load("h1", START + 10, START + 15, 10.0),
+             load("h1", START + 15, END, IOPS)]  # fmt: skip
+    events = [each for part in parts for each in part]
+    held = sample(START + at_s + 2, "h1", [100_000] * ios, interval_s=2.0)
+    kept = [each for each in events if not START + at_s < each.t < START + at_s + 2.5]
+    found = of_pace(tmp_path, sorted([*kept, held], key=lambda each: each.t))
+    told = [message_of(each) for each in found if each.code in ("slow", "stalled")]
+    assert ["stalled" not in each for each in told] == [slow]

@@ -52,6 +52,7 @@ STOPPED = 0.04  # of the best seconds: burst credits and full caches leave more
 BEST_S = 10  # seconds in a row, with their mean
 LEAST_MISSING = 30  # I/Os: random arrivals and long ones leave out fewer
 STALL_S = 3  # seconds in a row
+AROUND_S = 3  # samples begin before the first whole second, and a late one ends after its second
 SLICE = 64  # hosts whose seconds are looked at in one go
 SHORTEST_S = 8  # with fewer seconds the median means little: only the best quarter counts
 
@@ -331,13 +332,17 @@ def _answered(
 ) -> bool:
     """Return whether a host's reports show I/O in each of these seconds: it was slow, not stopped.
 
-    False if any of its reports was late: such a report would spread its I/Os over seconds that had
-    none.
+    False if a report of that time was late: it would spread its I/Os over seconds that had none.
     """
     pace = paces(at).get(host)
+    late = any(
+        each.from_s - at.step.ramp_s < seconds[-1] + AROUND_S
+        and each.from_s - at.step.ramp_s + each.interval_s > seconds[0] - AROUND_S
+        for each in (pace.late if pace is not None else ())
+    )
     rates = _sums([each.iops for each in columns])
     least = ANSWERED * _usual(columns)
-    return pace is not None and not pace.late and all((rates[s] or 0.0) > least for s in seconds)
+    return not late and all((rates[s] or 0.0) > least for s in seconds)
 
 
 def _usual(columns: Sequence[SeriesColumns]) -> float:

@@ -172,7 +172,7 @@ OBJECTIONS: tuple[Objection, ...] = (
             "direct-io",
             "root-target",
         ),
-        ("concurrency",),
+        ("concurrency", "planned-command"),
         supported_by={"direct-io": ("direct", "not-direct")},
     ),
     Objection(

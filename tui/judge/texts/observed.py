@@ -40,6 +40,8 @@ def merged(hosts: Sequence[tuple[str, Sequence[str]]]) -> str:
 
 
 MOVED = "{direction}: devices and mounts of {host} moved only {share:share} of the bytes; the rest"
+NOT_READ = "came from a cache, was never written, or bypassed these counters"
+NOT_WRITTEN = "did not reach storage in that time, or bypassed these counters"
 BY_COUNTER = {
     "mounts": "{direction}: NFS mounts of {host} moved only {share:share} of the bytes; the rest",
     "devices": "{direction}: devices of {host} moved only {share:share} of the bytes; the rest",
@@ -57,23 +59,20 @@ def for_seconds(what: str, seconds: float, of_s: float) -> str:
 
 OBSERVED: dict[str, dict[str, Text]] = {
     "storage-traffic": {
-        "read": f"{MOVED} came from a cache or was never written",
-        "written": f"{MOVED} never went to storage",
+        "read": f"{MOVED} {NOT_READ}",
+        "written": f"{MOVED} {NOT_WRITTEN}",
         **{
-            f"read-{counter}": f"{moved} came from a cache or was never written"
+            f"read-{counter}": f"{moved} {NOT_READ}"
             for counter, moved in BY_COUNTER.items()
         },
         **{
-            f"written-{counter}": f"{moved} did not reach storage in that time"
+            f"written-{counter}": f"{moved} {NOT_WRITTEN}"
             for counter, moved in BY_COUNTER.items()
         },
         **{
             f"{way}-{counter}-or-clock": f"{moved} {told}, or the load generator's clock is slow"
             " (too few samples to tell)"
-            for way, told in (
-                ("read", "came from a cache or was never written"),
-                ("written", "did not reach storage in that time"),
-            )
+            for way, told in (("read", NOT_READ), ("written", NOT_WRITTEN))
             for counter, moved in BY_COUNTER.items()
         },
         **{

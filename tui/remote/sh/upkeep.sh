@@ -160,7 +160,7 @@ bt_mapped() { # PID...: `mapped=PID PATH` of libraries outside of the system's d
   local line='' path='' pid='' twin='' stem=''
   for pid; do shift; set -- "$@" "/proc/$pid/maps"; done
   grep -HsE '^[0-9a-f]+-[0-9a-f]+ r-x[ps] .* /.*\.so' /dev/null "$@" |
-    grep -vE ' /(usr/)?(local/)?lib(exec|x?[0-9]+)?/' | while read -r line; do
+    grep -vE ' /(usr/)?lib(exec|x?[0-9]+)?/' | while read -r line; do
     pid=${line#/proc/} pid=${pid%%/*} path=/${line#* /}
     stem=${path##*/} stem=${stem%%.so*}
     for twin in "/proc/$pid/root"/lib*/"$stem".so* "/proc/$pid/root"/lib*/*/"$stem".so* \
