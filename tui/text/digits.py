@@ -50,7 +50,7 @@ class FigureTile(Struct, frozen=True):
 
     When room is short, the tiles with the highest `drop` are dropped first; a tile with `drop` 0 is
     always shown. `aside`: text after the title, such as an average. `short`: the title to use if
-    the tiles do not fit with their full titles.
+    the tiles do not fit with their full titles; `shortest`: the one to try before it is dropped.
     """
 
     title: str
@@ -60,6 +60,7 @@ class FigureTile(Struct, frozen=True):
     aside: str = ""
     drop: int = 0
     short: str = ""
+    shortest: str = ""
 
     def rows(self, symbols: Symbols) -> list[list[Run]]:
         """Return the title and the rows of digits, with the unit in the last row."""
@@ -93,7 +94,11 @@ def tiles_that_fit(tiles: Sequence[FigureTile], width: int) -> list[FigureTile]:
         least = max(kept, key=lambda tile: tile.drop)
         if not least.drop:
             break
-        kept.remove(least)
+        place = kept.index(least)
+        if least.shortest:
+            kept[place] = replace(least, title=least.shortest, shortest="")
+        else:
+            del kept[place]
     return kept
 
 

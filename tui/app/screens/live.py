@@ -136,7 +136,8 @@ class LiveScreen(WatchingScreen):
         shown = live_details.FooterState(self.feed.replay, over, gone, mends, jobs,
             self.found is not None,
                              self.size.width >= ROOMY, self.has_class("-log"), self.rooms.zoomed,
-                             self.look.cursor_s is not None, opens)  # fmt: skip
+                             self.look.cursor_s is not None, opens,
+                             self.heat.has_choice)  # fmt: skip
         bar.show_hint(*live_details.hint(shown))
 
     # -- actions: the display

@@ -154,6 +154,7 @@ class FooterState(Struct, frozen=True):
     zoomed: str | None = None
     back: bool = False  # the cursor is at an earlier second
     opens: str = "host"  # what Enter shows
+    directions: bool = True  # the heat map can show several
 
 
 def hint(shown: FooterState) -> Keys:
@@ -161,7 +162,8 @@ def hint(shown: FooterState) -> Keys:
     if shown.log:
         return (("↑↓", "scroll"), ("Esc", "hosts"), *GENERAL)
     if shown.zoomed is not None:
-        own: Keys = (DIRECTION,) if shown.replay else (DIRECTION, HOST)
+        own: Keys = (DIRECTION,) if shown.directions else ()
+        own += () if shown.replay else (HOST,)
         first = PLAY if shown.replay else LOOK_BACK
         own = (
             own

@@ -157,6 +157,7 @@ class HeatMap:
         # the map shows the host under the cursor, while all other panels show all hosts
         self.by_host = False
         self.in_table = False  # the table of percentiles has those of the map
+        self.has_choice = False  # of directions to show
         self._host_heat: HostHeat | None = None
 
     @property
@@ -242,6 +243,7 @@ class HeatMap:
         """Show the heat map of the selected direction."""
         heat = self.shown()
         choices = self.choices(heat, subject)
+        self.has_choice = len(choices) > 1
         shown = next(
             (names for names in choices if "+".join(names) == self.direction),
             choices[0] if choices else (),

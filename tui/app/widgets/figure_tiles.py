@@ -71,7 +71,7 @@ def live_tiles(
     tiles = [FigureTile(title, number, unit, role, aside, short=short)]
     if not counted:
         number, unit, aside = _rate(subject, BANDWIDTH, axis)
-        tiles.append(FigureTile("bandwidth", number, unit, role, aside, drop=2, short="BW"))
+        tiles.append(FigureTile("bandwidth", number, unit, role, aside, drop=2, shortest="BW"))
     return [*tiles, *(_tail(waits, name, axis, heat.get(name)) for name in waits.waits)]
 
 

@@ -445,6 +445,7 @@ def meter(fraction: float, width: int, symbols: Symbols) -> list[Run]:
 SHORT = {"Bandwidth": "BW", "Latency": "lat"}
 LEAST_PARTS = 2  # rate and latency
 LEAST_TREND = 10
+BYTES = 1024  # base of the scale of bandwidth
 
 
 class Pulse(Lines):
@@ -494,16 +495,20 @@ class Pulse(Lines):
         return [Line.of(*clip(runs, width))]
 
     def _two_trends(self, graph: Graph, width: int) -> Line | None:
-        """Return name, figure and trend of each of two directions, side by side; None if there
+        """Return name, figures and trend of each of two directions, side by side; None if there
         is no room.
         """
-        leads = [f"{name} {text} " for name, text in graph.split]
-        columns = (width - sum(map(width_of, leads)) - 2) // 2
-        if len(leads) != 2 or columns < LEAST_TREND:
+        moved = next((dict(each.split) for each in self.graphs if each.base == BYTES), {})
+        split = [(name, f"{text}  {moved.get(name, '')}".rstrip()) for name, text in graph.split]
+        columns = _columns_beside(split, width)
+        if columns < LEAST_TREND:  # bandwidth follows from the rate
+            split = list(graph.split)
+            columns = _columns_beside(split, width)
+        if len(split) != 2 or columns < LEAST_TREND:
             return None
         marks: Symbols = "ascii" if self.symbols == "ascii" else "block"
         runs: list[Run] = []
-        for (name, text), layer in zip(graph.split, graph.layers, strict=False):
+        for (name, text), layer in zip(split, graph.layers, strict=False):
             values = spread_over(layer.values, layer.first_s, graph.axis, columns)
             runs += [("  " if runs else "", TEXT), (f"{name} ", LABEL), (f"{text} ", VALUE)]
             runs.append((spark(values, columns, marks, high=twice_mean(values)), layer.key))
@@ -533,6 +538,11 @@ class Pulse(Lines):
         title = SHORT.get(graph.title, graph.title).partition(" · ")[0]
         name: Run = (fit(title, SCALE) + " ", LABEL)
         return Line.of(name, *runs, (f"{range_text(low, high):>{LEGEND + 1}}", LABEL))
+
+
+def _columns_beside(split: Sequence[tuple[str, str]], width: int) -> int:
+    """Return the columns of each of two trends beside their names and figures."""
+    return (width - sum(width_of(f"{name} {text} ") for name, text in split) - 2) // 2
 
 
 def _summed(layers: Sequence[Layer], axis: TimeAxis, columns: int) -> list[Value]:
