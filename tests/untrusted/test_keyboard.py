@@ -71,8 +71,8 @@ def at_rest(pid: int) -> bool:
     return before == looked() and before[0] == "S"
 
 
-def walked(home: Path, tmp_path: Path, way: str, keys: int) -> None:
-    environ = poisoned_home(home, tmp_path)
+def walked(home: Path, tmp_path: Path, shared: Path, way: str, keys: int) -> None:
+    environ = poisoned_home(home, tmp_path, shared)
     can_be_made_again(home / "runs" / JUDGED)
     programs = tmp_path / "programs"
     programs.mkdir()
@@ -88,9 +88,11 @@ def walked(home: Path, tmp_path: Path, way: str, keys: int) -> None:
 
 @pytest.mark.parametrize("way", SCREENS.values(), ids=SCREENS)
 @pytest.mark.slow
-def test_thousands_of_keys_at_random_end_no_screen(way: str, home: Path, tmp_path: Path) -> None:
-    walked(home, tmp_path, way, KEYS)
+def test_thousands_of_keys_at_random_end_no_screen(
+    way: str, home: Path, tmp_path: Path, shared: Path
+) -> None:
+    walked(home, tmp_path, shared, way, KEYS)
 
 
-def test_keys_at_random_end_no_screen(home: Path, tmp_path: Path) -> None:
-    walked(home, tmp_path, SCREENS["runs"], A_FEW)
+def test_keys_at_random_end_no_screen(home: Path, tmp_path: Path, shared: Path) -> None:
+    walked(home, tmp_path, shared, SCREENS["runs"], A_FEW)

@@ -61,14 +61,8 @@ OBSERVED: dict[str, dict[str, Text]] = {
     "storage-traffic": {
         "read": f"{MOVED} {NOT_READ}",
         "written": f"{MOVED} {NOT_WRITTEN}",
-        **{
-            f"read-{counter}": f"{moved} {NOT_READ}"
-            for counter, moved in BY_COUNTER.items()
-        },
-        **{
-            f"written-{counter}": f"{moved} {NOT_WRITTEN}"
-            for counter, moved in BY_COUNTER.items()
-        },
+        **{f"read-{counter}": f"{moved} {NOT_READ}" for counter, moved in BY_COUNTER.items()},
+        **{f"written-{counter}": f"{moved} {NOT_WRITTEN}" for counter, moved in BY_COUNTER.items()},
         **{
             f"{way}-{counter}-or-clock": f"{moved} {told}, or the load generator's clock is slow"
             " (too few samples to tell)"
