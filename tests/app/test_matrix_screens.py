@@ -15,9 +15,15 @@ from tests.app.matrix_maker import MatrixMaker, figures_of, line_sweep, suite, s
 from tests.app.stage import SMALL, WIDE, Stage, app_on, stage
 from tui.app.dialogs.confirm import Confirm
 from tui.app.screens.result import ResultScreen
+from tui.app.screens.runs_preview import Around, preview
 from tui.app.widgets.lines import Lines
 from tui.library.build import write_record
+from tui.library.load import load_record
+from tui.library.summary import summarize
 from tui.model.event import StepEnded
+from tui.model.record import Finding
+from tui.record.cells import cells_of_record
+from tui.text.line import plain_lines
 from tui.view.matrix import CURSOR
 
 Compare = Callable[..., bool]
@@ -188,6 +194,28 @@ async def test_the_result_begins_with_the_matrix_and_its_best_point(tmp_path: Pa
         (best,) = [line for line in page.splitlines() if "+6.5 %" in line]
         assert best.split()[:6] == ["4k", "16", "214k", "836", "MiB/s", "8"]
         assert "Over time" not in page
+
+
+def test_profiles_of_a_suite_have_their_verdicts_and_runs_names_those_of_a_finding(
+    tmp_path: Path,
+) -> None:
+    maker = suite(tmp_path)
+    maker.steps_done({0: 5120.0, 1: 214_000.0, 2: 9100.0}).finish()
+    write_record(maker.run_dir)
+    record = load_record(maker.run_dir)
+    record.verdict = "valid-with-warnings"
+    record.findings = [
+        Finding(id="stall", severity="warning", scope={"step": 1}, message="it stalled")
+    ]
+    assert [cell.verdict for cell in cells_of_record(record)] == [
+        "valid",
+        "valid-with-warnings",
+        "valid",
+    ]
+    (maker.run_dir / "run.json").write_text(record.model_dump_json())
+    run = summarize(maker.run_dir)
+    assert run is not None and run.findings[0].points == ["weka/read-iops"]
+    assert "it stalled (weka/read-iops)" in "\n".join(plain_lines(preview(run, Around(), 80)))
 
 
 async def test_arrows_move_over_the_cells_and_enter_shows_the_figures_of_one(

@@ -258,7 +258,7 @@ async def test_the_limited_percentile_of_a_search_is_in_sight_at_80x24(tmp_path:
     async with stage(maker, SMALL, step="result") as (app, _):
         assert isinstance(app.screen, ResultScreen) and app.screen.page is not None
         known = {tile.title: tile for tile in figure_tiles(app.screen.page)}
-        for tile in (known["p99 latency"], known["p99.9 latency"]):
+        for tile in (known["p99 at 46.4k"], known["p99.9 at 46.4k"]):
             assert all(row in shown_at_80x24(app) for row in large_digits(tile.number, "braille"))
 
 

@@ -8,6 +8,7 @@ from tui.model.figure_record import CodedText
 from tui.model.record import Finding, RunRecord
 from tui.text.line import plain_lines
 from tui.view.findings import brief_lines, clauses, record_lines, told_once
+from tui.view.step_notes import finding_place
 
 SLOW = [
     Finding(id="straggler", severity="warning", message=message, value=0.25, threshold=0.8)
@@ -80,3 +81,14 @@ def test_equal_findings_of_all_points_are_one_line_and_others_name_their_points(
     assert told_once(found, record) == [message]
     assert told_once(found[:2], record) == [f"{message} (bs=512, bs=1024)"]
     assert told_once(found[:2]) == [message], "without a record the points are not known"
+
+
+def test_in_a_suite_a_finding_about_some_profiles_names_them() -> None:
+    steps = [
+        {"index": place, "name": name, "cell": name, "profile": name}
+        for place, name in enumerate(("a/reads", "a/writes", "a/mixed"))
+    ]
+    record = with_findings([], steps=steps)
+    found = [SLOW[0].model_copy(update={"scope": {"steps": "0 2"}})]
+    assert told_once(found, record) == [f"{message_of(SLOW[0])} (a/reads, a/mixed)"]
+    assert finding_place(record, found[0]) == "a/reads, a/mixed"

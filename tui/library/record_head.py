@@ -45,9 +45,14 @@ class FindingSummary(Struct, gc=False):
     message: str | None = None  # of an older record
     code: str | None = None
     operands: dict[str, Any] = field(default_factory=dict)
+    points: list[str] = field(default_factory=list)  # that it is about; empty: all
 
     def __post_init__(self) -> None:
         self.id = check_name(self.id)
+
+
+class _FindingHead(FindingSummary):
+    scope: dict[str, Any] = field(default_factory=dict)
 
 
 class _Name(Struct):
@@ -115,6 +120,8 @@ class StepHead(Struct):
 
     index: int = 0
     name: str = ""
+    profile: str | None = None
+    cell: str | None = None
     point: dict[str, Any] = field(default_factory=dict)
     latency_kind: str | None = None
     results: _ResultsHead = field(default_factory=_ResultsHead)
@@ -175,9 +182,24 @@ class RecordHead(Struct):
     tags: dict[str, str] = field(default_factory=dict)
     verdict: Verdict | None = None
     checks: list[str] | None = None
-    findings: list[FindingSummary] = field(default_factory=list)
+    findings: list[_FindingHead] = field(default_factory=list)
     target: str | None = None
     reason: Clause | str = ""
+
+
+def findings_of(record: RecordHead) -> list[FindingSummary]:
+    """Return the findings of a run, those about some of its points with these."""
+    from tui.record.cells import point_names, steps_of  # a list from cached summaries needs none
+
+    names = point_names(record.steps)
+    whole = len({*names.values()})
+    found = []
+    for each in record.findings:
+        about = list(dict.fromkeys(names[at] for at in steps_of(each.scope) if names.get(at)))
+        points = about if len(about) < whole else []
+        told = (each.id, each.severity, each.message, each.code, each.operands)
+        found.append(FindingSummary(*told, points))
+    return found
 
 
 def setup_of(record: RecordHead) -> str:

@@ -24,6 +24,7 @@ from tui.library.record_head import (
     SummaryState,
     Verdict,
     figures_of,
+    findings_of,
     params_of,
     setup_of,
 )
@@ -174,8 +175,8 @@ def tags_text(tags: Mapping[str, str]) -> str:
 
 
 # of summary.json; older files have no or other values of these: figures, setup, mark of unsealed
-# verdicts, digest, caveats, parameters
-FORMAT = 10
+# verdicts, digest, caveats, parameters, points of findings
+FORMAT = 11
 NAMED_FINDINGS = 2
 OF_MARKS = ("starred", "title", "tags")  # fields that the marks file may change
 STARTING_S = 30.0  # how long a new run may take until its engine says who it is
@@ -378,7 +379,7 @@ def _from_record(run_dir: Path) -> RunSummary:
         tags=head.tags,
         verdict=head.verdict,
         checks=[*map(check_name, head.checks)] if head.checks is not None else None,
-        findings=head.findings,
+        findings=findings_of(head),
         notes=[note.text for note in head.notes],
         target=head.target or "",
         reason=head.reason,

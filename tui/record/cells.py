@@ -5,9 +5,9 @@ runs.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,6 +27,7 @@ Scalar = str | int | float | bool | None
 # worst state first: a cell takes that of its worst step
 WORST: tuple[CellState, ...] = ("failed", "cut", "running", "missing")
 MADE = ("done", "failed", "cut")
+WEAKENED = "valid-with-warnings"
 
 
 class Cell(Struct, frozen=True):
@@ -58,6 +59,7 @@ class Cell(Struct, frozen=True):
     bytes_per_s: float | None = None  # of `step`
     short: str = ""  # measured time, if shorter than requested: ``0.2 s``
     invalid: bool = False  # one of its steps has a finding of severity error
+    verdict: str = ""  # that of a record's profile; empty: not judged
 
     @property
     def fit(self) -> bool:
@@ -169,35 +171,44 @@ def cells_of_record(
     cells = [
         _recorded(record, cell, groups.get(cell.key, []), shown) for cell in record.matrix.cells
     ]
+    warned = _steps_with(record, "warning")
     cells = [replace(cell, invalid=bool(wrong & set(cell.steps))) for cell in cells]
+    if record.verdict is not None:
+        cells = [replace(cell, verdict=_verdict_of(cell, warned)) for cell in cells]
     if running or record.state == "running":
         return cells
     return [replace(c, state="cut") if c.state == "running" else c for c in cells]
+
+
+def _verdict_of(cell: Cell, warned: Collection[int]) -> str:
+    """Return the verdict on a cell's steps; empty if it was not measured completely."""
+    if cell.state != "done" or cell.value is None:
+        return ""
+    return "invalid" if cell.invalid else WEAKENED if set(cell.steps) & set(warned) else "valid"
 
 
 def invalid_steps(record: RunRecord) -> set[int]:
     """Return the indexes of steps with invalid figures: those with an error finding, or all if the
     run has one.
     """
-    wrong = steps_in_error(record.findings)
-    whole = any(
-        each.severity == "error" and not {"step", "steps"} & each.scope.keys()
-        for each in record.findings
-    )
-    return {step.index for step in record.steps} if whole else wrong
+    return _steps_with(record, "error")
+
+
+def _steps_with(record: RunRecord, severity: str) -> set[int]:
+    """Return the indexes of steps with a finding of this severity, or all if the run has one."""
+    found = [each for each in record.findings if each.severity == severity]
+    if any(not {"step", "steps"} & each.scope.keys() for each in found):
+        return {step.index for step in record.steps}
+    return _steps_named(found)
 
 
 def steps_in_error(findings: Iterable[Finding]) -> set[int]:
     """Return the indexes of steps that an error finding names."""
-    wrong: set[int] = set()
-    for finding in findings:
-        if finding.severity == "error":
-            several = str(finding.scope.get("steps") or "").split()
-            one = finding.scope.get("step")
-            wrong |= {int(index) for index in several if index.isdecimal()} | (
-                {one} if isinstance(one, int) else set()
-            )
-    return wrong
+    return _steps_named(each for each in findings if each.severity == "error")
+
+
+def _steps_named(findings: Iterable[Finding]) -> set[int]:
+    return {index for finding in findings for index in steps_of(finding.scope)}
 
 
 def _recorded(
@@ -301,6 +312,37 @@ def value_texts(key: str, point: Mapping[str, Scalar]) -> dict[str, str]:
     pattern = "".join(rf" {re.escape(name)}=(.*)" for name in point) + "$"
     found = re.search(pattern, key)
     return dict(zip(point, found.groups() if found else map(str, point.values()), strict=True))
+
+
+class _AtPoint(Protocol):
+    @property
+    def index(self) -> int: ...
+    @property
+    def cell(self) -> str | None: ...
+    @property
+    def profile(self) -> str | None: ...
+    @property
+    def point(self) -> Mapping[str, Any]: ...
+
+
+def point_names(steps: Sequence[_AtPoint]) -> dict[int, str]:
+    """Return the point of each step, ``bs=4k numjobs=2``, in a suite with its profile in front;
+    empty if nothing is swept.
+    """
+    if len({step.profile for step in steps}) > 1:
+        return {step.index: step.cell or step.profile or "" for step in steps}
+    return {
+        step.index: " ".join(
+            f"{name}={text}" for name, text in value_texts(step.cell or "", step.point).items()
+        )
+        for step in steps
+    }
+
+
+def steps_of(scope: Mapping[str, Any]) -> list[int]:
+    """Return the indexes of the steps that a finding is about; empty if it is about the run."""
+    told = str(scope.get("steps") or scope.get("step", "")).split()
+    return [int(index) for index in told if index.isdecimal()]
 
 
 def swept_texts(points: Iterable[tuple[str, Mapping[str, Scalar]]]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from tui.judge.catalogue import BY_ID
 from tui.judge.live import LiveFinding, LiveFindings
@@ -11,7 +11,7 @@ from tui.judge.wording import gap_reasons_of, message_of, reasons_of, worded
 from tui.metrics import units
 from tui.metrics.units import clock
 from tui.model.record import Finding, RunRecord
-from tui.record.cells import value_texts
+from tui.record.cells import point_names, steps_of
 from tui.text.line import (
     BRIGHT,
     LABEL,
@@ -35,11 +35,8 @@ def brief_lines(
 ) -> list[Line]:
     """Return the message of each finding, the worst first, as `told_once` does."""
     lines: list[Line] = []
-    checks: dict[tuple[str, str], list[Finding]] = {}
-    for finding in by_weight(findings):
-        checks.setdefault((finding.severity, finding.id), []).append(finding)
-    for (severity, _), found in checks.items():
-        mark, role = SEVERITY_MARKS[severity]
+    for found in _by_check(findings):
+        mark, role = SEVERITY_MARKS[found[0].severity]
         for message in told_once(found, record):
             lines += labelled([(f"{mark} ", role)], [(message, TEXT)], width)
     return lines
@@ -53,36 +50,28 @@ def early_text(record: RunRecord) -> str:
     if not found:
         return ""
     if len(record.steps) > 1:
-        steps = {step for each in found for step in _steps_of(each)}
+        steps = {step for each in found for step in steps_of(each.scope)}
         return f"{len(steps)} of {len(record.steps)} steps"
     ran_s, due_s = (found[0].operands.get(name) for name in ("measured_s", "runtime_s"))
     return f"{units.seconds(ran_s)} of {units.seconds(due_s)}"
-
-
-def _steps_of(finding: Finding) -> list[str]:
-    """Return the indices of the steps that a finding is about, as texts."""
-    return str(finding.scope.get("steps", finding.scope.get("step", ""))).split()
 
 
 def told_once(findings: Sequence[Finding], record: RunRecord | None = None) -> list[str]:
     """Return the messages of findings, equal ones once, each with its points unless it is about all
     points of `record`.
     """
-    points = {
-        str(step.index): " ".join(
-            f"{name}={text}" for name, text in value_texts(step.cell or "", step.point).items()
-        )
-        for step in (record.steps if record is not None else ())
-    }
+    points = point_names(record.steps if record is not None else ())
     found: dict[str, dict[str, None]] = {}
     for each in findings:
         about = found.setdefault(message_of(each), {})
-        about.update((points[step], None) for step in _steps_of(each) if points.get(step))
-    whole = len(set(points.values()))
-    return [
-        f"{message} ({', '.join(about)})" if 0 < len(about) < whole else message
-        for message, about in found.items()
-    ]
+        about.update((points[step], None) for step in steps_of(each.scope) if points.get(step))
+    return [at_points(message, about, points) for message, about in found.items()]
+
+
+def at_points(message: str, about: Collection[str], points: Mapping[int, str]) -> str:
+    """Return a message with the points that it is about, unless these are all `points`."""
+    is_part = 0 < len(about) < len({*points.values()})
+    return f"{message} ({', '.join(about)})" if is_part else message
 
 
 def check_lines(

@@ -79,6 +79,11 @@ ROLES = {"done": VALUE, "failed": BAD, "cut": WARN, "running": ACCENT, "missing"
 CURSOR = f"{ACCENT}~"  # role of the selected cell
 KNEE = "◆"
 INVALID = "INVALID"
+VERDICTS: dict[str, Run] = {  # of the profiles of a suite
+    "valid": ("✓ valid", GOOD),
+    "valid-with-warnings": ("! warnings", WARN),
+    "invalid": (INVALID, BAD),
+}
 BAR = "━"
 GAP = "  "
 LEAST_BAR, MOST_BAR = 8, 40
@@ -210,7 +215,9 @@ def _count(cell: Cell) -> str:
 
 
 def _note(table: MatrixTable, cell: Cell) -> Run:
-    """Return the note at the end of a row: state, invalid, shorter than requested, or knee."""
+    """Return the note at the end of a row: state, invalid, shorter than requested, verdict or
+    knee.
+    """
     if cell.state == "missing" and cell.values:
         return f"{cell.made} of {cell.planned}", TEXT
     if cell.state in SAID:
@@ -219,6 +226,8 @@ def _note(table: MatrixTable, cell: Cell) -> Run:
         return INVALID, BAD
     if cell.short:
         return f"only {cell.short}", WARN
+    if cell.verdict and not table.axes:
+        return VERDICTS[cell.verdict]
     return (f"{KNEE} knee", GOOD) if cell.key in table.knee_keys else ("", TEXT)
 
 
@@ -434,7 +443,10 @@ def _columns(
         for column in details
         if look.details and any(column.value(row) for row in table.rows)
     ]
-    note: Column[TableRow] = Column("", lambda row: _note(table, _only(row)))
+    judged = not table.axes and any(cell.verdict for cell in table.cells)
+    note: Column[TableRow] = Column(
+        "verdict" if judged else "", lambda row: _note(table, _only(row))
+    )
     return [*labels, *what, Column(scale.unit or "headline", figure, right=True), *said, note]
 
 

@@ -19,6 +19,7 @@ from tui.model.plain import some
 from tui.model.plan import Headline
 from tui.model.record import RunRecord
 from tui.model.step_record import StepRecord
+from tui.record.cells import steps_of
 from tui.record.headline import coverage_text, length_text
 from tui.record.progress import rounds_text
 from tui.text.comparison_texts import NOT_AS_SEALED
@@ -215,18 +216,21 @@ def found_text(severities: Sequence[str]) -> str:
     return ", ".join(plural(count, word) for count, word in counts if count) or "no findings"
 
 
+NAMED_STEPS = 3  # of a finding; more are counted
+
+
 def finding_place(record: RunRecord, finding: Finding) -> str:
-    """Return the steps that a finding is about: ``on 3 of 8 steps``, or the name of one step.
+    """Return the steps that a finding is about: ``on 8 of 20 steps``, or the names of a few.
 
     Empty if the run has one step, or the finding is about the run.
     """
-    if len(record.steps) < 2:
+    count = len(record.steps)
+    steps = [step for step in steps_of(finding.scope) if step < count]
+    if count < 2 or not steps:
         return ""
-    step, several = finding.scope.get("step"), str(finding.scope.get("steps") or "").split()
-    if several:
-        return f"on {len(several)} of {len(record.steps)} steps"
-    known = isinstance(step, int) and 0 <= step < len(record.steps)
-    return record.steps[step].name if isinstance(step, int) and known else ""
+    if len(steps) > NAMED_STEPS or len(steps) == count:
+        return f"on {len(steps)} of {count} steps"
+    return ", ".join(record.steps[step].name for step in steps)
 
 
 def repeated_text(record: RunRecord) -> str:

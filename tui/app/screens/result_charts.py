@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tui.app.screens.result_details import metric_rule, spread_charts
-from tui.app.screens.result_page import NARROW, Page
+from tui.app.screens.result_details import spread_charts
+from tui.app.screens.result_page import NARROW, Page, metric_rule
 from tui.text.line import Line, beside, labelled, rule
 from tui.text.plot import LEAST_HEIGHT
 from tui.view.charts import STARTS, ChartMetric, rate_and_latency
@@ -33,7 +33,7 @@ def chart_lines(page: Page, width: int, height: int) -> list[Line]:
         what, starts, at = first[0][0].plain.partition(STARTS)
         title, charts = f"{what} over time{starts}{at}", first[0][1:]
     title += "" if page.shown_job is None else ", all jobs"
-    return [metric_rule(page, title, width), *charts]
+    return [metric_rule(page, title, width, alone=width < LEAST_PAIR), *charts]
 
 
 def row_charts(page: Page, width: int, height: int) -> list[Line]:

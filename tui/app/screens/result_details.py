@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tui.app.screens.result_page import Page, course, slow_tails
+from tui.app.screens.result_page import Page, course, metric_rule, slow_tails
 from tui.app.widgets.graph_panels import KEYS
 from tui.metrics import registry, units
 from tui.metrics.buckets import PERCENTILES, SHOWN_PERCENTILES, label
@@ -49,7 +49,6 @@ from tui.text.line import (
     labelled,
     reach_of,
     rule,
-    spread,
 )
 from tui.text.sparkline import Symbols
 from tui.text.table import Column, head_line, measured, table_line, widths
@@ -285,22 +284,8 @@ def _latency(row: HostResultRow, percentile: float | None) -> str:
     return units.latency(value)
 
 
-METRIC_KEYS: tuple[tuple[Drawn, str, str], ...] = (
-    ("iops", "i", "IOPS"), ("bandwidth", "b", "bandwidth"), ("latency", "l", "latency")
-)  # fmt: skip
 NAME_WIDTH = 16
 TAIL = 99.0  # percentile that findings about hosts compare
-
-
-def metric_rule(page: Page, title: str, width: int) -> Line:
-    """Return a heading with the keys that select the metric."""
-    keys: list[Run] = []
-    for metric, key, name in METRIC_KEYS:
-        role = "value" if metric == page.metric else LABEL
-        keys += [("  " if keys else "", TEXT), (key, "accent"), (f" {name}", role)]
-    return Line.of(
-        *spread([(title, "title"), (" ", TEXT)], [(" ", TEXT), *keys], width, "─", "faint")
-    )
 
 
 def time_lines(page: Page, width: int, height: int) -> list[Line]:

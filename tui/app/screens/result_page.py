@@ -462,6 +462,29 @@ def course(
     return spark(wide, width, symbols, high=top).replace("\u2800", " ")
 
 
+METRIC_KEYS: tuple[tuple[ChartMetric, str, str], ...] = (
+    ("iops", "i", "IOPS"),
+    ("bandwidth", "b", "bandwidth"),
+    ("latency", "l", "latency"),
+)
+
+
+def metric_rule(page: Page, title: str, width: int, *, alone: bool = False) -> Line:
+    """Return a heading with the keys that select the metric; those that are drawn are bright.
+
+    `alone`: only the selected one is drawn, otherwise latency beside a rate.
+    """
+    drawn = {page.metric} if alone else {"latency", "iops", page.metric}
+    drawn -= {"iops"} if page.metric == "bandwidth" else set()
+    keys: list[Run] = []
+    for metric, key, name in METRIC_KEYS:
+        role = VALUE if metric in drawn else LABEL
+        keys += [("  " if keys else "", TEXT), (key, "accent"), (f" {name}", role)]
+    return Line.of(
+        *spread([(title, "title"), (" ", TEXT)], [(" ", TEXT), *keys], width, "─", "faint")
+    )
+
+
 NOTE_WIDTH, MOST_NOTE_WIDTH = 12, 20
 PUBLISHED, ASIDE = "Published", 12  # title of a line below the findings, and its width
 NOTE_KEYS = {"badge": "warn", "doubt": "warn", "error": "bad"}

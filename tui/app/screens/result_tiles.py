@@ -287,7 +287,7 @@ def operation_tiles(metadata: MetadataRecord, found: HeadlineRecord | None) -> l
         title = f"{name} {metric.counted or metric.title}"
         tiles.append(
             FigureTile(
-                title, number, unit, colour_of(name) if own else VALUE, drop=0 if own else place + 1
+                title, number, unit, colour_of(name, VALUE), drop=0 if own else place + 1
             )
         )
     return tiles

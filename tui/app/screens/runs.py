@@ -237,10 +237,11 @@ class RunsScreen(FilteredScreen):
         except UsageError as error:
             problem = str(error)
         shown = [run for run in self.runs if self.wanted(run)]
+        change = partial(change_of, history=self.history, tight=self.cells < CHECKS_FROM)
         self.apart = told_apart(shown)
         empty = {title for title, text in OPTIONAL.items() if not any(map(text, shown))}
         empty |= set() if self.marked else {""}  # the letters of marks
-        empty |= set() if any(self.history.change(run) is not None for run in shown) else {CHANGE}
+        empty |= {CHANGE} if not any(change(run)[0] for run in shown) else set()
         empty |= set() if self.apart else {APART}
         self.picklist.columns = tuple(
             column for column in self.columns if column.title not in empty
@@ -412,8 +413,8 @@ def columns(
             right=True, gap=1, drop=4 if narrow else 0),
         ordered_by("headline", "headline",
             lambda run: headline_of(run, with_state=tight), least=17, most=20, right=True),
-        Column(CHANGE, lambda run: change_of(run, around().history), least=7, most=9, right=True,
-            drop=3 if tight or not narrow else 2),
+        Column(CHANGE, lambda run: change_of(run, around().history, tight=tight), least=7, most=9,
+            right=True, drop=3 if tight or not narrow else 2),
         ordered_by("p99", "p99", lambda run: units.latency(run.p99_ns), least=7, most=8,
             right=True, drop=2 if tight else 0),
         ordered_by("bandwidth", "bandwidth", bandwidth_of, least=10, most=10, right=True, drop=5),
@@ -456,10 +457,15 @@ def started(run: RunSummary, history: EarlierRuns, *, brief: bool) -> str:
     return brief_time(run, history.newest_year)
 
 
-def change_of(run: RunSummary, history: EarlierRuns) -> str:
-    """Return the change of the headline since the run before with the same setup."""
+def change_of(run: RunSummary, history: EarlierRuns, *, tight: bool) -> Run:
+    """Return the change of the headline since the run before with the same setup.
+
+    `tight`: for an invalid run, that it is invalid, which no other column has room for.
+    """
+    if tight and run.verdict == "invalid":
+        return "INVALID", BAD
     share = history.change(run)
-    return units.share(share, 1, "+") if share is not None else ""
+    return units.share(share, 1, "+") if share is not None else "", TEXT
 
 
 def ordered_by(order: str, *declared: Any, **options: Any) -> Column[RunSummary]:

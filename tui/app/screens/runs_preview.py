@@ -451,12 +451,17 @@ def hosts_text(hosts: Sequence[str], width: int, *, whole: bool) -> str:
 def _findings(run: RunSummary, width: int, whole: bool) -> Iterator[Line]:
     found = [each for each in run.findings if each.severity != "info"]
     found.sort(key=lambda each: each.severity != "error")
-    shown = found if whole else found[:FINDINGS_SHOWN]
-    for each in shown:
-        mark, role = SEVERITY_MARKS[each.severity]
-        yield from labelled([(f"{mark} ", role)], [(message_of(each), TEXT)], width)
-    if len(found) > len(shown):
-        yield Line.of((f"and {len(found) - len(shown)} more", LABEL))
+    points: dict[tuple[str, str], dict[str, None]] = {}
+    for each in found:
+        about = points.setdefault((each.severity, message_of(each)), {})
+        about.update(dict.fromkeys(each.points))
+    shown = list(points.items())[: len(points) if whole else FINDINGS_SHOWN]
+    for (severity, message), about in shown:
+        mark, role = SEVERITY_MARKS[severity]
+        at = f" ({some(about)})" if about else ""
+        yield from labelled([(f"{mark} ", role)], [(f"{message}{at}", TEXT)], width)
+    if len(points) > len(shown):
+        yield Line.of((f"and {len(points) - len(shown)} more", LABEL))
 
 
 def _notes(run: RunSummary, width: int, whole: bool) -> Iterator[Line]:

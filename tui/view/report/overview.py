@@ -21,7 +21,13 @@ from tui.text.run_texts import run_text
 from tui.text.search import caveats
 from tui.view.document import Card, Facts
 from tui.view.published import PublishedView
-from tui.view.step_notes import VERDICTS, checks_text, repeated_text, step_label
+from tui.view.step_notes import (
+    VERDICTS,
+    checks_text,
+    finding_place,
+    repeated_text,
+    step_label,
+)
 from tui.workloads.terms import JOB_LINE
 
 IN_FULL = 4  # more steps are a matrix, whose tables have them all
@@ -190,7 +196,9 @@ def verdict_reasons(record: RunRecord) -> Iterator[str]:
     checked = checks_text(record).removeprefix(VERDICTS.get(record.verdict or "", ""))
     yield from filter(None, (checked.removeprefix(", but ").lstrip(": "),))
     worst = [each for each in by_weight(record.findings) if each.severity != "info"]
-    yield from (f"{each.severity} {each.id}: {message_of(each)}" for each in worst[:WORST])
+    for each in worst[:WORST]:
+        place = finding_place(record, each)
+        yield f"{each.severity} {each.id}: {message_of(each)}{f' ({place})' if place else ''}"
     if len(worst) > WORST:
         yield f"and {plural(len(worst) - WORST, 'more finding')} below"
 
