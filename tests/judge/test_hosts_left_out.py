@@ -206,6 +206,24 @@ def _no_times(at: RunEvidence, host: str, _: float) -> None:
     del timing.hosts[host]
 
 
+def _facts(at: RunEvidence, host: str, by: float) -> None:
+    (own,) = (each for each in at.hosts if each.name == host)
+    other = next(each.name for each in at.hosts if each is not own)
+    written = [{"step": 0, "files": 1, "size_bytes": 4096, "never_written_bytes": 4000}]
+    own.facts |= {
+        "boot_id": other, "cpus": 8 * by, "governor": "powersave", "target_full": 0.99,
+        "target_fstype": "tmpfs", "target_mount": "/", "fio_packaged": "changed", "written": written,
+        "shares_files_with": " ".join(sorted((host, other))), "cgroup_io": ["8:0 wbps=4200000"],
+        "open_files": [{"step": 0, "path": "/mnt/f", "flags": 0o100000}],
+        "load_commands": [{"step": 0, "words": "other fio j.fio", "other_job": True}],
+    }  # fmt: skip
+
+
+def _no_facts(at: RunEvidence, host: str, _: float) -> None:
+    (own,) = (each for each in at.hosts if each.name == host)
+    own.facts = {}
+
+
 CHANGES: dict[str, tuple[Change, Change]] = {
     "telemetry": (_telemetry, _no_telemetry),
     "latencies": (_latencies, _no_latencies),
@@ -213,6 +231,7 @@ CHANGES: dict[str, tuple[Change, Change]] = {
     "results": (_results, _no_results),
     "samples": (_samples, _no_samples),
     "times": (_times, _no_times),
+    "facts": (_facts, _no_facts),
 }
 
 

@@ -64,6 +64,7 @@ OF_FACTS = [
     "root-target",
     "other-load", "changed-program", "host-restart", "clock-offset", "clock-step", "planned-command",
     "background-load", "storage-traffic", "client-cpu", "unwritten-data", "io-limit",
+    "shared-files",
 ]  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from tui.judge.check import (
     Severity,
     StepEvidence,
     UnknownError,
+    of_hosts,
     of_hosts_in_step,
     run_check,
     step_check,
@@ -288,6 +289,7 @@ def caches_dropped(at: StepEvidence) -> Iterator[CheckResult]:
         yield CheckResult("warning", "not-dropped", len(failed), 0, scope, operands)
 
 
+@of_hosts(lambda host: "" if _is_placed(host) else "target-devices")
 @run_check(
     "shared-files",
     "Files shared by hosts",
@@ -309,6 +311,8 @@ def shared_files(evidence: RunEvidence) -> Iterator[CheckResult]:
     named = same_files({host.name: host.facts for host in evidence.hosts})
     if len(evidence.hosts) < 2 and not named:
         raise UnknownError(Moot.SHARED)
+    if not named and not any(map(_is_placed, evidence.hosts)):
+        raise UnknownError("target-devices")
     if named:
         hosts = dict.fromkeys(host for names in named for host, _ in names)
         scope: dict[str, Scalar] = {"hosts": " ".join(hosts)}
@@ -325,6 +329,11 @@ def shared_files(evidence: RunEvidence) -> Iterator[CheckResult]:
             operands = {"verb": verb, "path": paths[0], "files": len(paths), "hosts": names}
             scope = {"hosts": " ".join(names)}
             yield CheckResult("warning", "same-path", float(len(paths)), 0.0, scope, operands)
+
+
+def _is_placed(host: HostRecord) -> bool:
+    """Return whether the file system of a host's files is known: equal paths on it are one file."""
+    return bool(file_systems(host) or host.facts.get("shares_files_with"))
 
 
 def _groups(hosts: Sequence[HostRecord]) -> list[list[str]]:
