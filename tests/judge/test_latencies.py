@@ -14,7 +14,7 @@ from tests.samples.latencies import latency_of
 from tui.judge import latencies
 from tui.judge.latencies import Disagreement, disagreements
 from tui.metrics.histogram import Histogram
-from tui.model.event import LatencyResult
+from tui.model.event import Buckets, LatencyResult
 
 # by what a figure is multiplied: 1, next to it, or far from it
 OFF = st.just(1.0) | st.floats(0.98, 1.02) | st.floats(0.2, 5.0)
@@ -67,3 +67,12 @@ def test_a_deviation_below_what_the_percentiles_need_is_named() -> None:
 def printed(values: Sequence[int]) -> LatencyResult:
     """Return a latency as plain JSON has it, with percentiles but without buckets."""
     return replace(latency_of(values), buckets=None)
+
+
+def test_a_mean_that_the_upper_edges_of_its_buckets_do_not_allow() -> None:
+    buckets = Buckets(idx=[1, 2, 3], n=[10, 70, 20], upper_ns=[100_000, 119_000, 141_000])
+    for mean_us, told in ((90, True), (110, False), (118, False), (130, True)):
+        latency = LatencyResult(
+            100, 90_000, 130_000, mean_us * 1000.0, None, {"50": 119_000}, buckets, 0.19
+        )
+        assert any(disagreements(latency, 0.0005)) == told, mean_us

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from pathlib import Path
+from random import Random
 from typing import Literal
 
 import pytest
@@ -13,7 +15,15 @@ from msgspec.structs import replace
 from tui.engine.session.history import read_history
 from tui.journal.rundir import load_plan
 from tui.metrics.figures import over_hosts, value_of
-from tui.metrics.steady import Round, SteadyWindow, is_steady, round_of, window_of, window_over
+from tui.metrics.steady import (
+    Round,
+    SteadyWindow,
+    change_in,
+    is_steady,
+    round_of,
+    window_of,
+    window_over,
+)
 from tui.model.plan import Headline, Precondition
 
 DATA = Path(__file__).parents[1] / "data"
@@ -134,3 +144,18 @@ def test_hosts_without_a_whole_result_are_not_of_a_round() -> None:
     first, *others = plan.steps[0].hosts
     for broken in (replace(results[first], errors=[5]), replace(results[first], final=False), None):
         assert round_of(plan, plan.steps[0], {**results, first: broken}).hosts == tuple(others)
+
+
+def test_a_disturbed_second_hides_no_change() -> None:
+    values = [640.0, 650, 645, 90, 648, 655, 500, 240, 238, 244, 241, 20, 239, 242]
+    found = change_in(values)
+    assert found is not None and found.after < 0.5 * found.before
+    assert change_in([640.0, 650, 645, 90, 648, 655, 652, 640, 641, 644, 20, 639, 642, 650]) is None
+
+
+def test_random_walks_seldom_look_like_a_change() -> None:
+    rng, found = Random(5), 0
+    for _ in range(300):
+        steps = accumulate(rng.gauss(0, 30) for _ in range(rng.randint(12, 24)))
+        found += change_in([max(1000 + each, 0.0) for each in steps]) is not None
+    assert found <= 6

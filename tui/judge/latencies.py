@@ -25,6 +25,7 @@ from tui.model.operands import Operands
 PRINTED = 0.005  # three significant digits, the fewest that tools print: 1.00 may be 0.995 or 1.005
 # counts over whole milliseconds, a second or more; fio computes the rate from these
 COUNTED = 1e-4
+WHOLE_US = 1000.0  # edges of buckets of other tools are in whole µs
 BUCKET = 1 / 64  # width of a bucket, as a share of its low edge
 Disagreement = tuple[str, float, float, Operands]
 MIDDLES = tuple(map(float, map(index_to_value, range(TOP_BUCKET))))
@@ -40,7 +41,8 @@ def disagreements(latency: Latency, rounding: float) -> Iterator[Disagreement]:
     yield from _out_of_order(latency, rounding)
     yield from _deviation(latency, rounding)
     if latency.buckets is None or not latency.buckets.n or rounding:
-        yield from _mean_off(latency, _by_percentiles(latency), rounding)
+        span = _by_upper_edges(latency) or _by_percentiles(latency)
+        yield from _mean_off(latency, span, rounding)
         yield from _spread_off(latency, rounding)
         return
     total = sum(latency.buckets.n)
@@ -48,7 +50,8 @@ def disagreements(latency: Latency, rounding: float) -> Iterator[Disagreement]:
         yield "histogram-count", latency.n, total, {"ios": latency.n, "counted": total}
         return
     if latency.bucket_width is not None or latency.buckets.upper_ns:
-        return  # buckets of another tool: edges unknown
+        yield from _mean_off(latency, _by_upper_edges(latency), rounding)
+        return  # of buckets of another tool, not all edges are known
     yield from _ends_off(latency)
     if not _has_moments(latency):
         yield from _mean_off(latency, _by_buckets(latency), rounding)
@@ -284,6 +287,30 @@ def _by_buckets(latency: Latency) -> tuple[float, float] | None:
         least / latency.n,
         sum(count * high for count, high in zip(buckets.n, last, strict=True)) / latency.n,
     )
+
+
+def _by_upper_edges(latency: Latency) -> tuple[float, float] | None:
+    """Return the possible range of the mean if the upper edges of buckets are known, and the width
+    of those from the median on; None if neither is.
+
+    No bucket begins below the end of the one before it. The last one may have all slower I/Os.
+    """
+    buckets, width = latency.buckets, latency.bucket_width
+    if buckets is None or not buckets.upper_ns or width is None:
+        return None
+    least = most = 0.0
+    reached, before, slowest = (
+        0,
+        latency.min_ns or 0,
+        max(latency.max_ns or 0, buckets.upper_ns[-1]),
+    )
+    for at, (count, upper) in enumerate(zip(buckets.n, buckets.upper_ns, strict=True), 1):
+        reached += count
+        narrow = 2 * reached >= latency.n
+        least += count * max(float(before), upper / (1 + width) - WHOLE_US if narrow else 0.0)
+        most += count * (slowest if at == len(buckets.n) else upper)
+        before = upper
+    return least / latency.n, most / latency.n
 
 
 def _mean_off(

@@ -24,11 +24,13 @@ from tui.metrics import units
 from tui.metrics.repeat import LEAST_RANKED_REPETITIONS
 from tui.metrics.steady import (
     APART,
+    APART_TRIMMED,
     CHANGE_S,
     RANGE,
     ROUND_S,
     ROUNDS,
     SLOPE,
+    TRIMMED_S,
     SteadyWindow,
     change_in,
     window_across,
@@ -62,7 +64,8 @@ ENDED = ("done", "cut")
         f" allowed for; in loads of {CHANGE_S} to {ROUNDS * ROUND_S - 1} whole seconds,"
         " the rate does not jump by more than"
         f" {units.share(RANGE)} of the higher rate and {APART:g} standard deviations of"
-        " the seconds before and after"
+        f" the seconds before and after (in {TRIMMED_S} seconds or more also {APART_TRIMMED:g},"
+        " without the most different second of each part)"
     ),
     advice=(
         "Fill the device, measure longer, or let the profile precondition. Usual causes: a cache or"

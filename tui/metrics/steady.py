@@ -7,9 +7,8 @@ through them moves by at most 10 % of it over the window, slope x (rounds - 1).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
 from math import sqrt
-from statistics import fmean
+from statistics import fmean, median, pvariance
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,6 +30,9 @@ CHANGE_S = 2 * PART_S + BETWEEN_S  # a load of 10 s has 9 whole seconds
 # random walk exceeds it in 1 of 100 cases (9 to 60 values, simulated), less correlated noise in
 # fewer
 APART = 7.5
+# without the most different second of each part: one that was disturbed hides no change. Exceeded
+# by as few random walks of TRIMMED_S or more values
+APART_TRIMMED, TRIMMED_S = 12.0, 12
 LEAST_SCATTER = 0.005  # deviation within the parts, of their mean: counts are whole numbers
 
 
@@ -98,22 +100,33 @@ def change_in(values: Sequence[float]) -> RateChange | None:
     """
     if len(values) < CHANGE_S or min(values) < 0:
         return None
-    sums, squares = ([0.0, *accumulate(each)] for each in (values, [v * v for v in values]))
     least = max(PART_S, round(PART * len(values)))
-    found, most = None, APART
+    found, most = None, 1.0
     for first in range(least, len(values) - least - BETWEEN_S + 1):
-        second = first + BETWEEN_S
-        parts = ((0, first), (second, len(values)))
-        before, after = ((sums[end] - sums[begin]) / (end - begin) for begin, end in parts)
-        within = sum(
-            squares[end] - squares[begin] - (end - begin) * mean * mean
-            for (begin, end), mean in zip(parts, (before, after), strict=True)
-        )
-        scatter = sqrt(max(within, 0.0) / (len(values) - BETWEEN_S - len(parts)))
-        apart = abs(after - before) / max(scatter, LEAST_SCATTER * (before + after) / 2, 1e-9)
+        parts = values[:first], values[first + BETWEEN_S :]
+        before, after = map(fmean, parts)
+        apart = _apart(parts) / APART
+        if len(values) >= TRIMMED_S:
+            apart = max(apart, _apart([*map(_without_furthest, parts)]) / APART_TRIMMED)
         if apart > most:
             found, most = RateChange(first, before, after), apart
     return found if found is not None and found.share > RANGE else None
+
+
+def _apart(parts: Sequence[Sequence[float]]) -> float:
+    """Return the difference between the means of two parts, in standard deviations within them."""
+    before, after = map(fmean, parts)
+    within = sum(pvariance(part, mean) * len(part)
+                 for part, mean in zip(parts, (before, after), strict=True))  # fmt: skip
+    scatter = sqrt(within / (sum(map(len, parts)) - len(parts)))
+    return abs(after - before) / max(scatter, LEAST_SCATTER * (before + after) / 2, 1e-9)
+
+
+def _without_furthest(values: Sequence[float]) -> list[float]:
+    """Return values without the one that is furthest from their median."""
+    kept, middle = list(values), median(values)
+    kept.remove(max(kept, key=lambda value: abs(value - middle)))
+    return kept
 
 
 class Round(Struct, frozen=True):
