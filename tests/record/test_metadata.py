@@ -16,15 +16,15 @@ from tui.model.event import MetadataIteration, MetadataPhase, MetadataResult, Op
 from tui.model.plan import Headline, HostTask, MpiLaunch, Plan, ProfileRef, Step
 from tui.model.record import ProfileRecord, RunRecord
 from tui.model.step_record import StepRecord
-from tui.record.headline import (
-    meanings,
+from tui.record.headline import meanings, metadata_record, operation_value
+from tui.record.timeline import JournalData
+from tui.view.operation_tables import (
     metadata_lines,
     metadata_notes,
-    metadata_record,
     metadata_tables,
-    operation_value,
+    progress_text,
+    rates_of,
 )
-from tui.record.timeline import JournalData
 from tui.workloads.mdtest.output import MdtestOutput
 
 MDTEST = Path(__file__).parents[1] / "data" / "mdtest"
@@ -70,15 +70,15 @@ def result(**changed: object) -> MetadataResult:
 
 def test_a_phase_that_ended_is_estimated_until_mdtest_tells() -> None:
     view = running()
-    assert view.line(25.0) == "iteration 1 of 3: stat, 0:05; create ~40 ops/s"
+    assert progress_text(view, 25.0) == "iteration 1 of 3: stat, 0:05; create ~40 ops/s"
     view.end_iteration(
         MetadataIteration(t=30.0, step=0, operation="create", iteration=1, seconds=9.5, rate=42.1)
     )
-    assert view.rates(1) == ["create 42.1"]
+    assert rates_of(view, 1) == ["create 42.1"]
 
 
 def test_nothing_is_known_before_the_first_phase() -> None:
-    assert MetadataView(0).line(1.0) == "ranks are starting"
+    assert progress_text(MetadataView(0), 1.0) == "ranks are starting"
 
 
 def test_the_tools_own_summary_is_the_result() -> None:
@@ -189,7 +189,9 @@ def test_an_iteration_is_never_a_column_beside_a_maximum_that_it_exceeds(name: s
     assert outside or name == "3.3.0", "rank 0 alone is another definition"
     figures, iterations = metadata_tables(record, 80)
     assert "it. 1" not in figures[0] and iterations[0].startswith("of rank 0 ")
-    assert any(f"of rank 0: its rate x {record.tasks} ranks" in text for text in metadata_notes(record))
+    assert any(
+        f"of rank 0: its rate x {record.tasks} ranks" in text for text in metadata_notes(record)
+    )
 
 
 def test_a_single_iteration_is_not_shown_again() -> None:
@@ -231,7 +233,7 @@ def test_operations_that_move_bytes_are_reported_as_bandwidth() -> None:
             bytes_per_op=1 << 20,
         )
     )
-    assert view.rates(1)[0] == "write 2.00 GiB/s"
+    assert rates_of(view, 1)[0] == "write 2.00 GiB/s"
     partial = metadata_record(view, STEP)
     assert (
         partial is not None and operation_value(partial.operations["write"], "bandwidth") == 2 << 30

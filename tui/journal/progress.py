@@ -7,8 +7,6 @@ from __future__ import annotations
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from tui.metrics import units
-from tui.metrics.registry import metric_of_operation, rate_of_operation
 from tui.model.event import (
     ALL_OVER,
     ONE_RANK,
@@ -109,12 +107,6 @@ class Finished(Struct, frozen=True):
     estimated: bool
     seconds: float = 0.0
     bytes_per_op: int = 0
-
-    @property
-    def text(self) -> str:
-        """The rate with its unit: operations per second, or bandwidth."""
-        known = rate_of_operation(self.rate, self.bytes_per_op)
-        return metric_of_operation(self.bytes_per_op).text(known)
 
 
 class MetadataView(Struct):
@@ -219,29 +211,6 @@ class MetadataView(Struct):
             (each.bytes_per_op for each in self.finished if each.operation == operation), 0
         )
         return (result.bytes_per_op if result is not None else ended) or usual
-
-    def line(self, now_t: float) -> str:
-        """Return the current state as one line: "iteration 2 of 3: stat, 0:12; create 41.2k, ~1.1M
-        ops/s".
-        """
-        if not self.phase:
-            return "ranks are starting"
-        elapsed = units.duration(max(0.0, now_t - self.since_t))
-        where = "ended, collecting results" if self.over else f"{self.phase}, {elapsed}"
-        head = f"iteration {self.iteration} of {self.iterations}: {where}"
-        rates = self.rates(self.iteration) or self.rates(self.iteration - 1)
-        counted = "" if any(each.bytes_per_op for each in self.finished) else " ops/s"
-        return f"{head}; {', '.join(rates)}{counted}" if rates else head
-
-    def rates(self, iteration: int) -> list[str]:
-        """Return the rates of an iteration's finished phases as text: "create 41.2k", with "~" for
-        estimates.
-        """
-        found = sorted(
-            (each for each in self.finished if each.iteration == iteration),
-            key=lambda e: rank(e.operation),
-        )
-        return [f"{each.operation} {'~' if each.estimated else ''}{each.text}" for each in found]
 
 
 def rank(operation: str) -> int:

@@ -29,6 +29,7 @@ from tui.text.line import (
 from tui.text.plot import TimeAxis, axis_of
 from tui.text.sparkline import Symbols
 from tui.view.live_lanes import HostsOverTime, LaneCells
+from tui.view.operation_tables import rate_text
 from tui.view.operations import colour_of, mean_of
 
 if TYPE_CHECKING:
@@ -146,9 +147,7 @@ def _operation(
     runs: list[Run] = [(fit(f"{'› ' if here else '  '}{phase}", wide), colour_of(phase, TEXT))]
     for number in shown:
         found, running = rates.get(number), here and number == view.iteration
-        text = (
-            f"{'~' if found.estimated else ''}{found.text}" if found else "now" if running else "·"
-        )
+        text = rate_text(found) if found else "now" if running else "·"
         runs.append((f"{text:>{cell}}", VALUE if found else "accent" if running else FAINT))
     mean = mean_of(view, phase) if len(rates) > 1 or view.result is not None else None
     exact = view.result is not None or not any(each.estimated for each in rates.values())

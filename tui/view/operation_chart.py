@@ -12,9 +12,9 @@ from msgspec import Struct
 from tui.metrics import units
 from tui.metrics.registry import Metric, metric_of_operation
 from tui.model.step_record import MetadataRecord, OperationRecord
-from tui.record.headline import name_width
 from tui.text.line import FAINT, LABEL, TEXT, VALUE, Line, Run, beside, fit, rule, width_of
 from tui.text.sparkline import Symbols
+from tui.view.operation_tables import name_width
 from tui.view.operations import colour_of
 
 GUTTER = 3

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from tui.metrics.registry import metric_of_operation, rate_of_operation
 from tui.metrics.units import UNKNOWN, clock, duration
 from tui.model.step_record import MetadataRecord
-from tui.record.headline import FIGURE_WIDTH, metadata_notes, metadata_tables, name_width
 from tui.text.digits import FigureTile
 from tui.text.line import LABEL, TEXT, TITLE, VALUE, Line, Run, beside, clip
+from tui.view.operation_tables import FIGURE_WIDTH, metadata_notes, metadata_tables, name_width
 
 if TYPE_CHECKING:
     from tui.journal.progress import Finished, MetadataView

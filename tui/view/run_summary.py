@@ -21,13 +21,14 @@ from tui.model.record import Finding, RunRecord
 from tui.model.search_record import SearchRecord
 from tui.model.step_record import StepRecord
 from tui.record.cells import invalid_steps
-from tui.record.headline import is_short, metadata_lines, metadata_notes, told_headline
+from tui.record.headline import is_short, told_headline
 from tui.record.host_facts import facts_together
 from tui.text.facts import Fold, common_lines, differing_lines, machine_lines
 from tui.text.objects import left_texts
 from tui.text.run_texts import run_text
 from tui.view.host_links import speeds_of
 from tui.view.host_load import load_lines
+from tui.view.operation_tables import metadata_lines, metadata_notes
 from tui.view.plan import changed_text, recorded_title
 from tui.view.step_notes import (
     NOT_MERGEABLE,

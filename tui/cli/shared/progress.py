@@ -54,6 +54,7 @@ from tui.record.progress import (
 from tui.text.run_texts import run_text
 from tui.text.search_texts import offer_text, point_text, search_text
 from tui.view.live_wait import allocation_text, cells_text, left_text
+from tui.view.operation_tables import progress_text
 
 if TYPE_CHECKING:
     from tui.judge.live import LiveFinding, LiveFindings
@@ -278,7 +279,7 @@ def status_text(
         else None
     )
     if metadata is not None:
-        parts.append(metadata.line(now_t))
+        parts.append(progress_text(metadata, now_t))
     hosts = state.hosts.values()
     parts.append(waiting_text(hosts, now_t) or silent_hosts_text(hosts, now_t))
     return "  ".join(filter(None, parts))

@@ -21,7 +21,6 @@ from tui.metrics.units import plural
 from tui.model.host_record import HostRecord
 from tui.model.record import Finding, JobFile, RunRecord
 from tui.model.step_record import StepRecord
-from tui.record.headline import metadata_notes
 from tui.record.host_facts import facts_together
 from tui.text.facts import common_lines, differing_lines
 from tui.text.line import BAD, LABEL, WARN
@@ -45,6 +44,7 @@ from tui.view.host_links import speeds_of
 from tui.view.host_load import load_sums
 from tui.view.matrix import knee_texts
 from tui.view.matrix_bests import best_table, notes_below
+from tui.view.operation_tables import metadata_notes
 from tui.view.published import OURS_IS, PublishedView
 from tui.view.report.heat import Heat, heat_of
 from tui.view.report.overview import (
