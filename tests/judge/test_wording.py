@@ -130,6 +130,7 @@ def of_runs() -> list[Path]:
         *(tui / "workloads" / "foreign").glob("*.py"),
         tui / "library" / "import_sets.py",
         tui / "library" / "build.py",
+        tui / "record" / "headline.py",
         tui / "journal" / "fold.py",
         tui / "journal" / "writer.py",
     ]

@@ -6,8 +6,8 @@ import pytest
 
 from tui.model.figure_record import AggregateRecord, LatencyRecord, ResultsRecord
 from tui.model.step_record import StepRecord
-from tui.record.headline import is_short, length_text
-from tui.view.step_notes import submission_text
+from tui.record.headline import is_short
+from tui.view.step_notes import length_text, submission_text
 
 
 def step(slat_ns: float | None, lat_ns: float, measured_s: float = 10.0) -> StepRecord:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct
@@ -46,7 +45,7 @@ from tui.model.rundir import JOURNAL_FILE, RECORD_FILE
 from tui.model.search_record import SearchRecord
 from tui.model.step_record import ProofRecord, StepRecord
 from tui.record.cells import steps_in_error
-from tui.record.headline import run_headline
+from tui.record.headline import losses_of, run_headline
 from tui.record.host_facts import facts_record
 from tui.record.sections import (
     attestation_records,
@@ -273,26 +272,12 @@ def reason_of(source: RecordSource, state: RecordState, steps: list[StepRecord])
         if state != "failed" and step.lost_hosts and not _cut_by_allocation(step)
     ]
     losses = [
-        several(*losses_of(step))
+        several(*losses_of(step.coverage))
         if len(steps) == 1
-        else clause("in-step", step=step.name, why=several(*losses_of(step)))
+        else clause("in-step", step=step.name, why=several(*losses_of(step.coverage)))
         for step in lost[:NAMED_LOSSES]
     ]
     return several(_without_losses(source, state), *losses)
-
-
-def losses_of(step: StepRecord) -> Iterator[Clause]:
-    """Yield the losses of hosts in a step, oldest first."""
-    covered = step.coverage
-    for part in covered:
-        if part.missing:
-            yield clause(
-                "hosts-left",
-                left=part.hosts,
-                total=part.of,
-                from_s=part.start_s - covered[0].start_s,
-                missing=part.missing,
-            )
 
 
 def _cut_by_allocation(step: StepRecord) -> bool:

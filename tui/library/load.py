@@ -100,7 +100,7 @@ def with_texts(record: str) -> str:
     """
     from tui.judge.wording import message_of, proof_text, with_words
     from tui.model.step_record import ProofRecord, RoundsRecord
-    from tui.record.progress import rounds_text
+    from tui.text.run_texts import rounds_text
 
     document = with_words(msgspec.json.decode(record))
     proofs = [document.get("proves")]

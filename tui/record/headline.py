@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING
 
@@ -10,11 +10,12 @@ from msgspec.structs import asdict
 
 from tui import workloads
 from tui.journal.progress import MetadataView, rank
-from tui.metrics import figures, units
+from tui.metrics import figures
 from tui.metrics.registry import METRICS, figure_text, rate_of_operation
 from tui.model.event import ONE_RANK, MetadataResult, OperationResult
+from tui.model.operands import Clause, clause, several
 from tui.model.plan import Headline, Step
-from tui.text.names import loss_text
+from tui.text.run_texts import run_text
 
 if TYPE_CHECKING:
     from tui.metrics.registry import HeadlineFigure
@@ -69,17 +70,6 @@ def operation_seconds(step: StepRecord) -> dict[str, float]:
         elif metadata.files and fastest:
             found[name] = metadata.files / fastest
     return found
-
-
-def length_text(measured_s: float | None, runtime_s: float | None) -> str:
-    """Return the measured time as text: ``measured 30.0 s``, ``ended after 0.2 s of 30 s``; empty
-    if unknown.
-    """
-    if measured_s is None:
-        return ""
-    if ended_early(measured_s, runtime_s):
-        return f"ended after {units.seconds(measured_s)} of {units.seconds(runtime_s)}"
-    return f"measured {units.seconds(measured_s)}"
 
 
 def metadata_record(view: MetadataView | None, step: Step) -> MetadataRecord | None:
@@ -145,6 +135,24 @@ def _operation(result: OperationResult, step: Step) -> OperationRecord:
     return record
 
 
+def losses_of(covered: Sequence[CoverageRecord]) -> Iterator[Clause]:
+    """Yield the losses of hosts in a step, oldest first."""
+    for part in covered:
+        if part.missing:
+            yield clause(
+                "hosts-left",
+                left=part.hosts,
+                total=part.of,
+                from_s=part.start_s - covered[0].start_s,
+                missing=part.missing,
+            )
+
+
+def coverage_text(covered: Sequence[CoverageRecord]) -> str:
+    """Return a step's losses of hosts as text, oldest first; empty if there are none."""
+    return run_text(several(*losses_of(covered)))
+
+
 def iteration_values(operation: OperationRecord | None, metric: str) -> list[float]:
     """Return the values of an operation's iterations in the unit of a metric: rates or
     bandwidths.
@@ -196,15 +204,6 @@ def meanings(metadata: MetadataRecord) -> dict[str, str]:
     if any(part.latency_s for part in parts) and not found["latency_meaning"]:
         found["latency_meaning"] = tool.latency_meaning
     return found
-
-
-def coverage_text(covered: Sequence[CoverageRecord]) -> str:
-    """Return a step's losses of hosts as text, oldest first; empty if there are none."""
-    return "; ".join(
-        loss_text(part.hosts, part.of, part.start_s - covered[0].start_s, part.missing)
-        for part in covered
-        if part.missing
-    )
 
 
 def step_value(

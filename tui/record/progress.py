@@ -31,7 +31,6 @@ from tui.record.headline import operation_value
 
 if TYPE_CHECKING:
     from tui.journal.state import RunState
-    from tui.model.step_record import RoundsRecord
 
 MADE = ("done", "failed", "cut", "running")
 
@@ -63,23 +62,6 @@ class Rounds(Struct, frozen=True):
         if is_steady(self.rule, self.rounds):
             return True
         return False if len(self.steps) == len(self.planned) and not self.stopped else None
-
-
-def rounds_text(found: RoundsRecord) -> str:
-    """Return the outcome of preconditioning rounds as text, with its figures.
-
-    Older records store the text itself; return it unchanged.
-
-    ``steady after 6 rounds: range 12.0 % (max 20 %), slope 4.0 % (max 10 %)``
-    """
-    if found.text is not None:
-        return found.text
-    words = {True: "steady after ", False: "not steady after ", None: "after "}
-    figures = f"too few for a window of {found.window}"
-    if found.range is not None and found.slope is not None:
-        rule = Precondition("round", range=found.range_limit, slope=found.slope_limit)
-        figures = window_text(rule, SteadyWindow((), found.range, found.slope))
-    return f"{words[found.attained]}{units.plural(len(found.steps), 'round')}: {figures}"
 
 
 def fills_of(plan: Plan, state: RunState) -> list[tuple[Step, bool]]:

@@ -21,6 +21,7 @@ from tui.text.search_texts import SEARCH, offer_text
 
 if TYPE_CHECKING:
     from tui.model.figure_record import CodedText
+    from tui.model.step_record import RoundsRecord
 
 
 def run_text(told: CodedText | Clause | str) -> str:
@@ -78,6 +79,22 @@ def round_measured(
     text = f"round {rule['round']} of at most {rule['rounds']}"
     after = "; measured although not steady" if rule["unsteady"] else ""
     return f"{text}: {headline_text(Headline(*of), value)}; {so_far}{after}"
+
+
+def rounds_text(found: RoundsRecord) -> str:
+    """Return the outcome of preconditioning rounds as text, with its figures.
+
+    Older records store the text itself; return it unchanged.
+
+    ``steady after 6 rounds: range 12.0 % (max 20 %), slope 4.0 % (max 10 %)``
+    """
+    if found.text is not None:
+        return found.text
+    words = {True: "steady after ", False: "not steady after ", None: "after "}
+    figures = f"too few for a window of {found.window}"
+    if found.range is not None and found.slope is not None:
+        figures = _window(found.range, found.range_limit, found.slope, found.slope_limit)
+    return f"{words[found.attained]}{units.plural(len(found.steps), 'round')}: {figures}"
 
 
 def cannot_offer(offered_iops: float | None, knobs: Sequence[tuple[str, int]], quote: str) -> str:

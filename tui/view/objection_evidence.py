@@ -22,13 +22,14 @@ from tui.metrics.histogram import Histogram
 from tui.metrics.registry import MIXED, each_io_once
 from tui.model.criteria import DURABLE
 from tui.model.host_tables import Content, rows
-from tui.record.headline import coverage_text, is_short, length_text
+from tui.record.headline import coverage_text, is_short
 from tui.text.run_texts import run_text
 from tui.view.host_links import speeds_of
 from tui.view.host_load import busiest_clients, fullest_texts
 from tui.view.objections import ObjectionEvidence, reason_code
 from tui.view.step_notes import (
     attest_texts,
+    length_text,
     precondition_texts,
     submission_text,
     timing_texts,

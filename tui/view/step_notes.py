@@ -20,11 +20,10 @@ from tui.model.plan import Headline
 from tui.model.record import RunRecord
 from tui.model.step_record import StepRecord
 from tui.record.cells import steps_of
-from tui.record.headline import coverage_text, length_text
-from tui.record.progress import rounds_text
+from tui.record.headline import coverage_text, ended_early
 from tui.text.comparison_texts import NOT_AS_SEALED
 from tui.text.line import LABEL, SEVERITY_MARKS, TEXT, VALUE, Line, Run, labelled
-from tui.text.run_texts import run_text
+from tui.text.run_texts import rounds_text, run_text
 from tui.text.search import caveats
 
 if TYPE_CHECKING:
@@ -315,6 +314,17 @@ def width_texts(found: Mapping[str, float]) -> list[str]:
         f"{width * 100:.{0 if width >= 0.1 else 1}f} % above the true value"
         for width, names in widths.items()
     ]
+
+
+def length_text(measured_s: float | None, runtime_s: float | None) -> str:
+    """Return the measured time as text: ``measured 30.0 s``, ``ended after 0.2 s of 30 s``; empty
+    if unknown.
+    """
+    if measured_s is None:
+        return ""
+    if ended_early(measured_s, runtime_s):
+        return f"ended after {units.seconds(measured_s)} of {units.seconds(runtime_s)}"
+    return f"measured {units.seconds(measured_s)}"
 
 
 def length_texts(step: StepRecord) -> Iterator[str]:

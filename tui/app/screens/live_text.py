@@ -21,7 +21,7 @@ from tui.metrics.registry import OPERATIONS
 from tui.metrics.units import plural
 from tui.model.plan import Plan, Step
 from tui.model.problem import BenchtuiError
-from tui.record.headline import ended_early, length_text
+from tui.record.headline import ended_early
 from tui.record.progress import allocation_left_s, matrix_progress
 from tui.record.progress import live_text as conditioning_text
 from tui.text.line import BAD, LABEL, TEXT, Line, Run
@@ -30,7 +30,7 @@ from tui.text.run_texts import run_text
 from tui.view.live_end import ended_runs
 from tui.view.live_hosts import BROKEN
 from tui.view.plan_steps import step_names
-from tui.view.step_notes import nothing_text
+from tui.view.step_notes import length_text, nothing_text
 
 if TYPE_CHECKING:
     from tui.journal.measurement import Measurement

@@ -232,8 +232,9 @@ def measured_text(page: Page) -> str:
 
     Empty with several steps, or if the step ended early, which a note says.
     """
-    from tui.record.headline import is_short, length_text
+    from tui.record.headline import is_short
     from tui.record.step import measured_s
+    from tui.view.step_notes import length_text
 
     step = page.shown_step
     if step is None or len(page.record.steps) > 1 or is_short(step):
@@ -335,10 +336,11 @@ def step_notes(page: Page, step: StepRecord, kind: str) -> list[Line]:
     They are about a short measurement, bucket error, submission wait, the rate while all hosts
     measured, the names of requests, and figures rebuilt from samples.
     """
-    from tui.record.headline import is_short, length_text
+    from tui.record.headline import is_short
     from tui.record.step import measured_s
     from tui.view.step_notes import (
         bucket_texts,
+        length_text,
         request_texts,
         submission_text,
         window_texts,
