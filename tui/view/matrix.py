@@ -75,7 +75,7 @@ def _bandwidth_scale(values: Sequence[float]) -> FigureScale:
 
 MARKS = {"done": "", "failed": "✗", "cut": "!", "running": "›", "missing": "·"}
 SAID = {"failed": "failed", "cut": "stopped", "running": "running", "missing": "not measured"}
-ROLES = {"done": VALUE, "failed": BAD, "cut": WARN, "running": ACCENT, "missing": FAINT}
+ROLES = {"done": VALUE, "failed": BAD, "cut": WARN, "running": ACCENT, "missing": LABEL}
 CURSOR = f"{ACCENT}~"  # role of the selected cell
 KNEE = "◆"
 INVALID = "INVALID"
