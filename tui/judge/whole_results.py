@@ -236,7 +236,10 @@ IDENTITY_CHECKS = (*FIGURE_CHECKS, series_mismatch, copied_output, impossible_ti
 
 
 # other devices may have done the I/O, and other reasons may have ended the job
-DOUBTFUL = ("devices", "device-bytes", "bytes", "off-cpu", "sample-pause", "too-early", "connected")
+DOUBTFUL = (
+    "devices", "device-bytes", "bytes", "longer", "off-cpu", "sample-pause", "too-early",
+    "connected",
+)  # fmt: skip
 # without I/O until the end of the others, or with stats=0
 NOTED = ("started",)
 

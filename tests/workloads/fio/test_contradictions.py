@@ -176,6 +176,7 @@ LIES: dict[str, Callable[[Document], object]] = {
     "limit of a steady state": lambda found: steady(found, ss="iops:3.000000%"),
     "unified": lambda found: unified(found, 7100),
     "elapsed": changed("jobs", 0, "elapsed", to=9),
+    "longer": lambda found: [job["job options"].update(runtime="3") for job in found["jobs"]],
     "pauses": lambda found: [
         job["job options"].update(thinktime="5000", thinktime_blocks="3") for job in found["jobs"]
     ],
@@ -257,6 +258,12 @@ HONEST: dict[str, Callable[[Document], object]] = {
     ],
     "a job that ends with its time": lambda found: [
         job["job options"].update(size="56m", runtime="10") for job in found["jobs"]
+    ],
+    "a flush after its time": lambda found: [
+        job["job options"].update(runtime="3", end_fsync="1") for job in found["jobs"]
+    ],
+    "an end that workers saw late": lambda found: [
+        job["job options"].update(runtime="8") for job in found["jobs"]
     ],
     "the mix within chance": lambda found: mixed(found, 6900),
     "the mix of a group within chance": lambda found: [mixed(found, 6900), of_group(found, "2", 2)],

@@ -30,6 +30,11 @@ from tui.workloads.fio.printed import (
 )
 
 LEAST_RANGE = 64 * 1024 * 1024  # of a device or file whose size fio does not print
+OVERSHOOT, OVERSHOOT_S = 0.02, 2.0  # of workers that see late, on a busy machine, that time is up
+AFTER_ITS_TIME = (
+    "verify", "verify_only", "do_verify", "end_fsync", "fsync_on_close", "read_iolog",
+    "exec_postrun", "steadystate",
+)  # fmt: skip
 LEAST_SYNCS = 16  # one more at the end of each file, and those in flight
 SYNCING = ("sync", "psync", "vsync", "pvsync", "pvsync2", "libaio", "io_uring", "posixaio")
 LARGEST_OF_MEAN = 16.0  # the largest of mixed sizes, as a multiple of their mean
@@ -246,6 +251,34 @@ def paused(entry: Entry) -> Iterator[Found]:
     done = sum(part.total_ios for part in job.dirs.values())
     if done > most * (1 + PRINTED):
         yield "pauses", done, most
+
+
+def longer_of(entry: Entry) -> Iterator[Found]:
+    """Yield how long a job measured if its `runtime` should have ended it before.
+
+    fio then sends no more I/Os and waits for those in flight (and in a pause, or for a rate). Reads
+    that verify, and a flush at the end, come after it.
+    """
+    options, job = entry.options, entry.job
+    syncs = job.sync.lat if job.sync is not None else None
+    unseen = has(options, SYNC_OPTIONS) and not (syncs and syncs.n)
+    if not entry.workers or unseen or has(options, AFTER_ITS_TIME):
+        return
+    try:
+        limit_s = options.seconds("runtime")
+        if limit_s and options.get("ramp_time"):
+            limit_s += options.seconds("ramp_time")
+    except UsageError:
+        return
+    ran_s = max((part.runtime for part in job.dirs.values()), default=0) / 1000
+    ios = sum(part.total_ios for part in job.dirs.values())
+    if not limit_s or not ios:
+        return
+    waits_ns = [whole.max for part in job.dirs.values() if (whole := part.whole) is not None]
+    drain_s = max([*waits_ns, syncs.max if syncs is not None else 0], default=0) / 1e9
+    pause_s = (microseconds(options, "thinktime") or 0.0) / 1e6 + 2 * entry.workers * ran_s / ios
+    if ran_s > limit_s * (1 + OVERSHOOT) + OVERSHOOT_S + drain_s + pause_s:
+        yield "longer", ran_s, limit_s
 
 
 # -- compare the queue depth, workers and limits that a job requested with those that fio printed

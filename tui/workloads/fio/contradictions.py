@@ -24,6 +24,7 @@ from tui.workloads.fio.asked import (
     directions_of,
     echoes,
     kept_depth,
+    longer_of,
     mix_of,
     paused,
     steady_state,
@@ -165,7 +166,7 @@ def _of_entry(entry: Entry, *, alone: bool) -> Iterator[Contradiction]:
         yield from named(bytes_of(entry), entry, "")
         yield from named(verified(entry), entry, "")
     yield from named(mix_of(entry), entry, "")
-    for check in (paused, kept_depth, workers, echoes, steady_state, cpu_of):
+    for check in (paused, longer_of, kept_depth, workers, echoes, steady_state, cpu_of):
         yield from named(check(entry), entry, "")
 
 

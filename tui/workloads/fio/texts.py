@@ -88,6 +88,7 @@ TEXTS = {
     "multiples": "all {other:.0f} counts of a histogram are multiples of {told:.0f}",
     "holes": "{told:.0f} empty buckets between full ones: latencies were multiplied",
     "elapsed": "measured for {told:.4g} s, but the load generator had run for only {other:.0f} s",
+    "longer": "measured for {told:.4g} s, but runtime={other:g} ends the job",
     "fell": (
         "a figure went from {other:.0f} to {told:.0f} between two status reports of one run: counts"
         " and maxima never fall, minima never rise"
