@@ -17,7 +17,7 @@ import pytest
 from tests.app.driver import User, opened, options
 from tests.patience import PATIENCE_S
 from tui.app.app import BenchtuiApp
-from tui.app.screens.profiles import ProfilesScreen
+from tui.app.screens.profiles import READING, ProfilesScreen
 from tui.app.screens.profiles_text import best, columns, matched, overwrites_device, score
 from tui.app.terminal.theme import SYMBOLS
 from tui.app.widgets.picklist import Heading
@@ -366,6 +366,24 @@ async def test_the_profile_that_was_edited_is_under_the_cursor_when_the_list_is_
         await user.sees(lambda: is_under_cursor(user, "lab/nightly"))
         await user.sees(lambda: all(worker.is_finished for worker in user.app.screen.workers))
         assert is_under_cursor(user, "lab/nightly")
+
+
+async def test_until_the_profiles_are_read_the_screen_says_so(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, go_on = Catalogue.list, threading.Event()
+
+    def held(self: Catalogue) -> Sequence[CatalogueEntry]:
+        go_on.wait(PATIENCE_S)
+        return real(self)
+
+    async with opened(options(home)) as user:
+        monkeypatch.setattr(Catalogue, "list", held)
+        await user.pilot.press("2")
+        await user.sees(READING)
+        go_on.set()
+        await user.sees("demo")
+        assert READING not in user.text
 
 
 async def test_a_slow_read_does_not_replace_what_a_newer_one_has_shown(

@@ -17,7 +17,7 @@ HALF = WIDTH // 2
 FEW, FAR = 3, 1.5
 SIGN_AND_UNIT = 3  # cells beside the digits of an edge
 # half a scale; longer intervals end in an arrow
-REACHES = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
+REACHES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 1.0)
 
 
 def interval_bars(

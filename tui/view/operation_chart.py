@@ -4,7 +4,7 @@ each iteration relative to the operation's best.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import ceil, floor, log
 
 from msgspec import Struct
@@ -18,6 +18,7 @@ from tui.view.operation_tables import name_width
 from tui.view.operations import colour_of
 
 GUTTER = 3
+CLOSE = 1e-9  # relative error of a logarithm
 LEAST_AXIS = 24  # cells of a scale
 LEAST_PAIR = 150  # width from which the two charts are next to each other
 DECIMAL, BETWEEN = 10, (1, 2, 5)  # labels of a decade that is wide enough
@@ -31,16 +32,14 @@ Operations = Mapping[str, OperationRecord]
 
 
 class RateScale(Struct, frozen=True):
-    """A logarithmic scale: its first and last power of `base`, and the cells it covers."""
+    """A logarithmic scale: its labelled values in ascending order, and the cells it covers."""
 
-    base: int
-    first: int
-    last: int
+    ticks: Sequence[float]
     cells: int
 
     def cell(self, rate: float) -> int:
         """Return the cell of a rate."""
-        share = (log(rate, self.base) - self.first) / (self.last - self.first)
+        share = log(rate / self.ticks[0]) / log(self.ticks[-1] / self.ticks[0])
         return max(0, min(self.cells - 1, round(share * (self.cells - 1))))
 
 
@@ -93,12 +92,10 @@ def _ranges(found: Operations, width: int, rows: int, wide: int, symbols: Symbol
     """Return each operation's range from min to max, with its mean, `rows` lines each."""
     metric = metric_of_operation(next(iter(found.values())).bytes_per_op)
     ends = [end for each in found.values() for end in _span(each)]
-    base = 10 if metric.base == 1000 else 2
-    first, last = floor(log(min(ends), base)), ceil(log(max(ends), base))
-    scale = RateScale(base, first, max(last, first + 1), width - wide)
-    if scale.cells < LEAST_AXIS:
+    if width - wide < LEAST_AXIS:
         return []
-    ticks = _ticks(scale, metric)
+    scale = RateScale(_ticks(min(ends), max(ends), metric, width - wide), width - wide)
+    ticks = {scale.cell(value): metric.rounded(value) for value in scale.ticks}
     title = f"Range of {metric.title}" + ("/s" if metric.counted else "")
     lines = [rule(title, "min, mean, max; logarithmic", width), _axis(ticks, wide, width)]
     grid, line, point = BARS[symbols]
@@ -117,22 +114,28 @@ def _ranges(found: Operations, width: int, rows: int, wide: int, symbols: Symbol
     return lines
 
 
-def _ticks(scale: RateScale, metric: Metric) -> dict[int, str]:
-    """Return the labels of a scale by cell, as many powers as have room."""
-    widest = max(
-        width_of(metric.rounded(float(scale.base**power)))
-        for power in range(scale.first, scale.last + 1)
-    )
-    apart = (scale.cells - 1) / (scale.last - scale.first)
+def _ticks(least: float, most: float, metric: Metric, cells: int) -> list[float]:
+    """Return the values to label on a scale that contains `least` to `most`, as many powers as have
+    room; it begins and ends at a label.
+    """
+    base = 10 if metric.base == 1000 else 2
+    # log(1000, 10) is a little below 3
+    first, last = floor(log(least, base) + CLOSE), ceil(log(most, base) - CLOSE)
+    last = max(last, first + 1)
+    widest = max(width_of(metric.rounded(float(base**power))) for power in range(first, last + 1))
+    apart = (cells - 1) / (last - first)
     every = max(1, ceil((widest + 2) / apart))
-    between = BETWEEN if scale.base == DECIMAL and apart >= len(BETWEEN) * (widest + 4) else (1,)
-    values = (
-        times * float(scale.base) ** power
-        for power in range(scale.first, scale.last + 1, every)
-        for times in between
-        if times == 1 or power < scale.last
-    )
-    return {scale.cell(value): metric.rounded(value) for value in values}
+    last = first + ceil((last - first) / every) * every
+    fine = base == DECIMAL and apart >= len(BETWEEN) * (widest + 4)
+    found = [
+        times * float(base) ** power
+        for power in range(first, last + 1, every)
+        for times in (BETWEEN if fine else (1,))
+        if times == 1 or power < last
+    ]
+    low = max(at for at, value in enumerate(found[:-1]) if value <= least * (1 + CLOSE) or not at)
+    high = next(at for at, value in enumerate(found) if value >= most * (1 - CLOSE) and at > low)
+    return found[low : high + 1]
 
 
 def _axis(ticks: Mapping[int, str], wide: int, width: int) -> Line:

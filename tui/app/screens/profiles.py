@@ -78,6 +78,7 @@ class ProfilesScreen(FilteredScreen):
     def on_mount(self) -> None:
         """Show the list at once; a thread reads the catalogue."""
         self.set_focus(self.picklist)
+        self.show_details()  # says that they are being read
         self.load_profiles(self.sent_to or self.shell.selection.profile, begins=not self.sent_to)
         self.set_interval(CHECK_FILES_S, self.check_for_changes)
 

@@ -295,7 +295,7 @@ def time_lines(page: Page, width: int, height: int) -> list[Line]:
         return [Line.of(("no samples", LABEL))]
     rates: Drawn = "bandwidth" if page.metric == "bandwidth" else "iops"
     order: tuple[Drawn, ...] = (
-        ("latency", "p99", rates) if page.metric == "latency" else (rates, "latency", "p99")
+        ("latency", "p99", rates) if page.metric == "latency" else (rates, "p99", "latency")
     )
     title = "Over time" if len(page.jobs) < 2 else "Over time, all jobs"
     lines = [metric_rule(page, title, width)]
