@@ -46,7 +46,7 @@ BADGES |= {
     "starting": "badge",
     "gone": "badge-bad",
 }
-ENDED = ("complete", "partial", "aborted", "failed")
+ENDED = {"complete": "took ", "partial": "took ", "aborted": "after ", "failed": "after "}
 LEAST_BAR = 12
 SHORT_S = 60.0  # left of an allocation: shown as a warning
 
@@ -114,8 +114,7 @@ class RunHeader(Lines):
         if head.past:
             now = f"  now {clock(head.elapsed_s)}" if head.remaining_s is not None else ""
             return [(head.past, "warn"), (now, LABEL)]
-        took = "took " if head.state in ENDED else ""
-        runs: list[Run] = [(took, LABEL), (clock(head.elapsed_s), VALUE)]
+        runs: list[Run] = [(ENDED.get(head.state, ""), LABEL), (clock(head.elapsed_s), VALUE)]
         if head.recorded_s is not None:
             runs.append((f" of {clock(head.recorded_s)} recorded", LABEL))
         if head.expected_s:
