@@ -65,7 +65,7 @@ PRELOADED = (
     "tui.workloads.fio.layout",
     "tui.workloads.fio.reader",
     "tui.workloads.fio.results",
-    "tui.engine.executors.limits_during",
+    "tui.engine.executors.io_limits",
     "tui.engine.executors.open_files",
     "tui.engine.executors.per_host",
     "tui.engine.inputs.job_words",

@@ -21,7 +21,7 @@ from tui.engine.preflight.mpi_hosts import (
     proxy_of,
     warnings_by_host,
 )
-from tui.engine.preflight.preview import launched, mpi_answers
+from tui.engine.preflight.preview import mpi_answers
 from tui.model.address import HostAddress
 from tui.model.plan import HostTask, MpiLaunch, Step
 from tui.remote.mpi import MpiFacts, launcher, library_family, parse_facts
@@ -381,7 +381,7 @@ def test_hosts_that_ssh_reaches_at_addresses_of_the_loopback_network_are_disting
 def test_the_look_ahead_tells_what_the_preflight_of_an_mpi_program_will(tmp_path: Path) -> None:
     hosts = [HostAddress(name="h1"), HostAddress(name="h2")]
     plan = build_plan(Catalogue(tmp_path).load("weka/mdtest"), Choices(hosts=hosts))
-    (key,) = launched(plan)
+    (key,) = launches_of(plan.steps)
     one, two = (
         facts(number, ssh_address="127.0.0.1", addresses="127.0.0.1/8") for number in (1, 2)
     )

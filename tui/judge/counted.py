@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from tui.judge.check import CheckResult, StepEvidence, UnknownError
 from tui.judge.latencies import PRINTED
 from tui.metrics.registry import BOTH, MIXED
+from tui.metrics.units import six_digits
 from tui.model.event import DirectionResult, HostResult
 from tui.model.operands import Operands
 from tui.model.plan import JobLoad, Step
@@ -41,17 +42,14 @@ class Counted(Struct, frozen=True):
         if self.job:
             scope["job"] = self.job
         of_figure: Operands = {"at": [self.host, self.job, self.name], **operands}
-        return CheckResult("error", code, _digits(measured), _digits(expected), scope, of_figure)
+        told, due = six_digits(measured), six_digits(expected)
+        return CheckResult("error", code, told, due, scope, of_figure)
 
     def slack(self, *names: str) -> float:
         """Return the relative error of printed figures: half a unit of the last digit of each,
         added up.
         """
         return sum(PRINTED for name in names if name in self.figures.rounded)
-
-
-def _digits(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.6g}")
 
 
 def counted(at: StepEvidence) -> list[Counted]:

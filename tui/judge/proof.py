@@ -12,7 +12,7 @@ from tui.judge.severity import UnknownError
 from tui.metrics.blocks import within_run
 from tui.metrics.registry import MIXED, direction
 from tui.metrics.repeat import relative_ci, t_975
-from tui.metrics.units import plural
+from tui.metrics.units import plural, six_digits
 from tui.model.operands import Clause, clause
 from tui.model.problem import UsageError
 from tui.model.search import (
@@ -94,16 +94,11 @@ def judged(proof: Proof, steps: Sequence[StepRecord], run_id: str) -> ProofResul
         outcome=outcome,
         why=why,
         figure=prediction.figure,
-        unchanged=rounded(unchanged),
-        changed=rounded(changed),
-        ratio=rounded(ratio),
-        spread=rounded(spread),
+        unchanged=six_digits(unchanged),
+        changed=six_digits(changed),
+        ratio=six_digits(ratio),
+        spread=six_digits(spread),
     )
-
-
-def rounded(value: float | None) -> float | None:
-    """Return a value rounded to six significant digits; None stays None."""
-    return None if value is None else float(f"{value:.6g}")
 
 
 def weighed(
@@ -129,7 +124,7 @@ def drifted(before: float | None, now: float | None, figure: Figure) -> Clause |
     """Return how much the unchanged load differs from the run's figure; None if little."""
     if not before or now is None or abs(now / before - 1) <= DRIFT:
         return None
-    return clause("state-changed", figure=figure, now=rounded(now), before=rounded(before))
+    return clause("state-changed", figure=figure, now=six_digits(now), before=six_digits(before))
 
 
 def figures_of(step: StepRecord) -> dict[str, float]:

@@ -134,6 +134,11 @@ def exact(value: int | None) -> str:
     return UNKNOWN if value is None else f"{value:,}"
 
 
+def six_digits(value: float | None) -> float | None:
+    """Round a value to six significant digits; None stays None."""
+    return None if value is None else float(f"{value:.6g}")
+
+
 def percent(fraction: float | None) -> str:
     """Format a share with three digits: 0.1234 -> "12.3 %"."""
     return (

@@ -367,21 +367,21 @@ class BehindGraphs:
             self.choices = found
             self._put_next(found)
         elif problem:
-            self.screen.notify(problem, severity="error", markup=False)
+            self.screen.notify(problem, severity="error")
         elif self.screen.plan is not None:
             tag = self.screen.plan.profile.tag
             said = (
                 f"no earlier run of {tag} with the same parameters and number of hosts, and no"
                 " published results"
             )
-            self.screen.notify(said, markup=False)
+            self.screen.notify(said)
 
     def _put_next(self, found: list[Behind]) -> None:
         """Show the next of the overlays, and its name."""
         order = [None, *found]
         self.shown = order[(order.index(self.shown) + 1) % len(order)]
         said = self.shown.source if self.shown is not None else "nothing"
-        self.screen.notify(f"overlay: {said}", markup=False)
+        self.screen.notify(f"overlay: {said}")
         self.screen.paint()
 
     def rates_before(self, step: int) -> tuple[str, Mapping[str, float]]:

@@ -170,13 +170,17 @@ class PlanPane(TextPane):
         """Keep the rate of an earlier layout at a plan's target; None means that there is none."""
         self.rates[rate_key(plan)] = rate
 
+    @property
+    def facts_known(self) -> Mapping[str, Mapping[str, Fact]]:
+        """Facts by host: those of the preflight, before it those of the Hosts screen."""
+        return {each.host: each.facts for each in self.answers} or self.facts
+
     def ahead_of(self, plan: Plan) -> LayoutAhead:
         """Return what is known of a plan's layout: missing bytes, free space, earlier rate."""
-        facts = {each.host: each.facts for each in self.answers} or self.facts
         missing = [each.missing_bytes for each in self.answers]
         known = [size for size in missing if size is not None]
         whole = sum(known) if missing and len(known) == len(missing) else None
-        ahead = LayoutAhead(whole, *free_space(plan, facts))
+        ahead = LayoutAhead(whole, *free_space(plan, self.facts_known))
         key = rate_key(plan)
         return with_rate(ahead, self.rates[key]) if key in self.rates else ahead
 
@@ -228,7 +232,6 @@ class PlanPane(TextPane):
         """
         if self.shows_jobs:
             return [part for line in review_plan.job_files(plan) for part in folded(line, width)]
-        facts = {each.host: each.facts for each in self.answers} or self.facts
         room = self.scrollable_content_region.height
         lines = [
             *(
@@ -236,7 +239,7 @@ class PlanPane(TextPane):
                 if self.answers
                 else []
             ),
-            *difference_lines(facts, width),
+            *difference_lines(self.facts_known, width),
             *review_plan.plan_lines(plan, width, self.ahead_of(plan)),
         ]
         jobs = review_plan.job_files(plan, room - len(lines) - 1)

@@ -358,7 +358,7 @@ CELL, BEHIND = 11, 13
 GUTTER, LEAST_BESIDE = 3, 38  # gap between table and charts; least width of charts beside the table
 DEEP = (99.999,)  # percentiles that only many I/Os have
 LOW = 10  # rows of a chart on a screen with room for the usual percentiles only
-TAIL, HEAD = 99.0, 2  # percentile of each host; lines above it
+HEAD = 2  # lines above the percentile of each host
 
 
 def latency_lines(page: Page, width: int, height: int) -> list[Line]:

@@ -43,9 +43,9 @@ async def export_run(screen: StepScreen, run_dir: Path) -> None:
             return
         written, caveat = await asyncio.to_thread(_write, run_dir, wanted)
         more = f" and {plural(len(written) - 1, 'more file')}" if len(written) > 1 else ""
-        screen.notify(f"written: {written[0]}{more}", markup=False)
+        screen.notify(f"written: {written[0]}{more}")
         if caveat:
-            screen.notify(caveat, severity="warning", markup=False)
+            screen.notify(caveat, severity="warning")
 
     dialog = ExportDialog(f"Export {run_dir.name}", formats, propose, screen.shell.symbols)
     await screen.app.push_screen_wait(dialog.accepting(write))
@@ -97,7 +97,7 @@ async def report_runs(
         if wanted is None:
             return
         path = await write_report(sides, wanted, environ, across)
-        screen.notify(f"wrote {path}", markup=False)
+        screen.notify(f"wrote {path}")
 
     dialog = ExportDialog(f"Report of {name}", FORMATS, propose, screen.shell.symbols)
     busy = "; unpacks numpy and scipy first, once" if are_packed() else ""

@@ -106,16 +106,16 @@ async def ask_to_trust(screen: StepScreen, hosts: Sequence[HostAddress]) -> list
     shell, asker = screen.shell, partial(text_entry.ask, screen.app)
     keys, errors = await presented_keys(hosts, shell.paths, shell.options.ssh_config, asker)
     for error in errors:
-        screen.notify(str(error), severity="error", markup=False)
+        screen.notify(str(error), severity="error")
     new = [key for key in keys if not key.known]
     if keys and not new:
-        screen.notify(f"{', '.join(key.name for key in keys)}: already trusted", markup=False)
+        screen.notify(f"{', '.join(key.name for key in keys)}: already trusted")
     if not new or await screen.app.push_screen_wait(trust_question(new)) != "yes":
         return []
     try:
         add_lines(shell.paths.known_hosts, dict.fromkeys(key.line for key in new))
     except BenchtuiError as error:
-        screen.notify(str(error), severity="error", markup=False)
+        screen.notify(str(error), severity="error")
         return []
     return [key.name for key in new]
 

@@ -443,10 +443,7 @@ class HeatPanel(Lines):
     @property
     def look(self) -> Look:
         """How density is drawn: by characters if colours cannot be blended."""
-        if self.symbols == "ascii":
-            return "ascii"
-        palette = self.get_component_styles("lines--latency").color.ansi is not None
-        return "shade" if palette or self.app.no_color else "solid"
+        return self.look_of("latency", self.symbols)
 
     def build(self, width: int, height: int) -> list[Line]:
         """Return the frame with title and percentiles, the map, and the times."""

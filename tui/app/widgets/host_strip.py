@@ -108,10 +108,7 @@ class HostStrip(Lines, can_focus=True):
     @property
     def look(self) -> Look:
         """How levels are drawn: colours, shades if colours cannot be blended, or ASCII."""
-        if self.symbols == "ascii":
-            return "ascii"
-        palette = self.get_component_styles("lines--read").color.ansi is not None
-        return "shade" if palette or self.app.no_color else "solid"
+        return self.look_of("read", self.symbols)
 
     def build(self, width: int, height: int) -> list[Line]:
         """Return the frame with title and legend, names with levels, and the times."""

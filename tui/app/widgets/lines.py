@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from rich.cells import split_graphemes
 from rich.segment import Segment
@@ -39,6 +39,10 @@ from tui.text.line import (
     width_of,
     width_of_runs,
 )
+
+if TYPE_CHECKING:
+    from tui.text.heat import Look
+    from tui.text.sparkline import Symbols
 
 _COMBINED = re.compile("[\u0300-\u036f\u200d\ufe0f]")
 FANCY = "─━│╭╮╰╯–…·µ▲▼▾▴›✓✗●○■↔←→┌┐└┘├┤┬┴┼┿•◆±≤≥‹↑↓"
@@ -185,6 +189,15 @@ class Lines(Widget):
                 self.app.stylesheet.apply(role)
                 self._component_styles[name] = role.styles
         return super().get_component_styles(*names)
+
+    def look_of(self, role: str, symbols: Symbols) -> Look:
+        """Return how levels of a role are drawn: colours, shades if colours cannot be blended, or
+        ASCII.
+        """
+        if symbols == "ascii":
+            return "ascii"
+        palette = self.get_component_styles(f"lines--{role}").color.ansi is not None
+        return "shade" if palette or self.app.no_color else "solid"
 
     def build(self, width: int, height: int) -> list[Line]:
         """Return the lines for this size.

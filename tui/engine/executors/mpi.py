@@ -460,20 +460,15 @@ async def _reopen(run: TaskRun) -> bool:
     return run.role == "proxy"
 
 
-def launches(ctx: RunContext) -> dict[str, Step]:
-    """Return the largest step of each distinct launch of the plan."""
-    return launches_of(step for step in ctx.plan.steps if workloads.of(step).executor == "mpi")
-
-
 async def check_hosts(ctx: RunContext) -> None:
     """Check the hosts of every program of the plan; problems are reported per host."""
-    for key, step in launches(ctx).items():
+    for key, step in launches_of(ctx.plan.steps).items():
         ctx.ahead[key] = await probe_hosts(ctx, step)
 
 
 async def try_ahead(ctx: RunContext) -> None:
     """Launch a trial of every program of the plan. Raises RunRefused (exit 3)."""
-    for key, step in launches(ctx).items():
+    for key, step in launches_of(ctx.plan.steps).items():
         await try_out(ctx, step, ctx.ahead[key])
 
 

@@ -17,7 +17,7 @@ from tui.engine.executors.executor import (
     loss_of,
     run_load,
 )
-from tui.engine.executors.limits_during import recording_limits
+from tui.engine.executors.io_limits import recording_limits
 from tui.engine.executors.open_files import recording_open_files
 from tui.engine.session.context import (
     ARM,

@@ -73,12 +73,17 @@ def _pairs(words: Iterable[str]) -> Iterable[tuple[str, str]]:
         yield name, text
 
 
+def _split(words: Iterable[str]) -> list[str]:
+    """Return the words within arguments; an argument that is a path is one word."""
+    return [each for word in words for each in ([word] if word[:1] == "/" else words_in(word))]
+
+
 def _in_words(workload: Workload, words: Sequence[str]) -> Iterable[tuple[str, str]]:
     """Return the keys and values that words without an equals sign mean. Raises UsageError."""
     terms = workload.from_terms()
     if not terms.job_terms():
         return []  # making the job says why there is none
-    split = [each for word in words for each in ([word] if word[:1] == "/" else words_in(word))]
+    split = _split(words)
     job = read_words(workload, split)
     if job.unknown:
         word = job.unknown[0]
@@ -111,7 +116,7 @@ def tool_of_words(words: Sequence[str]) -> tuple[str, list[str]] | None:
     """
     from tui import workloads
 
-    split = [each for word in words for each in ([word] if word[:1] == "/" else words_in(word))]
+    split = _split(words)
     plain = [each for each in split if not _is_pair(each)]
     job = job_in(shlex.join(plain))
     if job is None or plain[0] != split[0] or plain[0] in job.unknown:

@@ -423,9 +423,9 @@ def key_of(step: Step) -> str:
 
 
 def launches_of(steps: Iterable[Step]) -> dict[str, Step]:
-    """Return the largest step of each distinct launch, in order."""
+    """Return the largest step of each distinct MPI launch, in order, by launch key."""
     found: dict[str, Step] = {}
-    for step in steps:
+    for step in (each for each in steps if each.mpi is not None):
         key = key_of(step)
         if key not in found or _operations(step) > _operations(found[key]):
             found[key] = step

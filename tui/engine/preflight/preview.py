@@ -28,7 +28,7 @@ from tui.model.host_tables import on_root
 from tui.model.hostfacts import Fact
 from tui.model.objects import ObjectSet
 from tui.model.plain import some
-from tui.model.plan import HARMLESS, FileSpec, HostTask, Plan, Step, is_device
+from tui.model.plan import HARMLESS, FileSpec, HostTask, Plan, is_device
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.remote.answers import HostProbe
 from tui.remote.devices import DeviceFacts, read_devices
@@ -264,6 +264,7 @@ async def _preflight_host(
     made_files: MadeFiles,
     heard: Callable[[str], object],
 ) -> tuple[tuple[HostFindings, dict[str, Fact], Holder | None], dict[str, MpiFacts]]:
+    from tui.engine.preflight.mpi_hosts import launches_of
     from tui.engine.preflight.rules import collect_findings, facts_of
     from tui.remote.mpi import probe
 
@@ -276,13 +277,10 @@ async def _preflight_host(
             made = made_files.on(address.name)
             findings = await collect_findings(plan, address.name, ask, made, known_secrets(plan))
             facts, holder = await facts_of(plan, address.name, ask, findings), await agent.locked()
-            launches = {
-                key: step.mpi for key, step in launched(plan).items() if address.name in step.hosts
-            }
             seen = {
-                key: await probe(agent, each.directory, each.program)
-                for key, each in launches.items()
-                if each
+                key: await probe(agent, step.mpi.directory, step.mpi.program)
+                for key, step in launches_of(plan.steps).items()
+                if step.mpi is not None and address.name in step.hosts
             }
             return (findings, facts, holder), seen
     finally:
@@ -294,13 +292,6 @@ def known_secrets(plan: Plan) -> dict[str, str]:
     return {name: os.environ[name] for name in plan.secrets if os.environ.get(name)}
 
 
-def launched(plan: Plan) -> dict[str, Step]:
-    """Return the largest step of each distinct MPI launch, by launch key."""
-    from tui.engine.preflight.mpi_hosts import launches_of
-
-    return launches_of(step for step in plan.steps if step.mpi is not None)
-
-
 def mpi_answers(
     plan: Plan, seen: Mapping[str, Mapping[str, MpiFacts]]
 ) -> dict[str, tuple[list[str], list[str]]]:
@@ -308,10 +299,16 @@ def mpi_answers(
 
     Programs whose first host has no answer are left out.
     """
-    from tui.engine.preflight.mpi_hosts import PACKAGE, cluster_of, judge, with_advice
+    from tui.engine.preflight.mpi_hosts import (
+        PACKAGE,
+        cluster_of,
+        judge,
+        launches_of,
+        with_advice,
+    )
 
     answers: dict[str, tuple[list[str], list[str]]] = {}
-    for key, step in launched(plan).items():
+    for key, step in launches_of(plan.steps).items():
         facts = {host: seen[host][key] for host in step.hosts if key in seen.get(host, {})}
         if step.hosts[0] not in facts:
             continue

@@ -332,9 +332,7 @@ async def check_hosts(ctx: RunContext) -> None:
     for names in same_files({session.name: session.facts for session in ctx.sessions}):
         ctx.say("warning", clause("file-with-names", names=names))
     for name, (code, message) in judge_space(ctx.plan, found).items():
-        next(session for session in ctx.sessions if session.name == name).problem(
-            "preflight", code, message
-        )
+        session_of(ctx, name).problem("preflight", code, message)
     for executor in executors_of(ctx.plan):
         await executor.check_hosts(ctx)
     refuse_failed(JUDGE, ctx.sessions)

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 
+from tui.engine.executors.io_limits import record_changed_limits
 from tui.engine.executors.lookup import executor_of
 from tui.engine.run.layout import (
     check_written,
@@ -15,7 +16,6 @@ from tui.engine.run.layout import (
     make_directories,
     sample_content,
 )
-from tui.engine.run.limits import record_changed_limits
 from tui.engine.run.preflight import copy_programs, take_locks
 from tui.engine.session.context import (
     BRING_BACK,

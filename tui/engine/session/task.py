@@ -68,6 +68,15 @@ async def in_turn(lock: asyncio.Lock) -> AsyncIterator[None]:
         await asyncio.sleep(0)
 
 
+async def renew(stream: Callable[[], AgentStream | None], lease_s: float) -> None:
+    """Renew the lease of a command through its current stream, if it has one, until cancelled."""
+    while True:
+        await asyncio.sleep(min(lease_s / RENEWALS_PER_LEASE, LONGEST_RENEWAL_S))
+        if (current := stream()) is not None:
+            with contextlib.suppress(HostError, OSError):
+                await current.renew()
+
+
 class TaskRun:
     """A command of a step on one host, and its stream."""
 
@@ -181,7 +190,7 @@ class TaskRun:
 
         Renews the lease meanwhile. Raises HostError if the host sends too much output.
         """
-        renewing = asyncio.create_task(self._renew())
+        renewing = asyncio.create_task(renew(lambda: self._stream, self.lease_s))
         try:
             complete = await self._drain(state)
             self.output.finish(complete=complete)
@@ -331,13 +340,6 @@ class TaskRun:
     def streaming(self) -> bool:
         """Whether the command was started and has an open stream."""
         return self._stream is not None
-
-    async def _renew(self) -> None:
-        while True:
-            await asyncio.sleep(min(self.lease_s / RENEWALS_PER_LEASE, LONGEST_RENEWAL_S))
-            if self._stream is not None:
-                with contextlib.suppress(HostError, OSError):
-                    await self._stream.renew()
 
     async def _outcome(self, state: HostStateName) -> Outcome:
         try:

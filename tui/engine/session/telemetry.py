@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from tui.engine.session.host_session import BROKEN, HostSession
+from tui.engine.session.task import renew
 from tui.model.event import Event, TelemetryColumns, TelemetrySample
 from tui.model.operands import Told, clause
 from tui.model.plan import Plan, Step
@@ -40,8 +41,6 @@ LOADS = ("measure", "proxy", "layout")  # tasks of a step whose processes are th
 POLL_S = 1.0  # how often a host looks for a new line: seldom, for each look costs it two processes
 GRACE_S = 1.0
 BACK_S = 1.0  # between looks whether a connection that broke is back
-RENEWALS_PER_LEASE = 6
-LONGEST_RENEWAL_S = 10.0
 STARTED_S = 3.0  # how long a load waits for the telemetry of its hosts
 LEFT_S = 2.5  # how long the end of a run waits for the last lines
 QUIET_S = 5.0
@@ -179,7 +178,7 @@ class TelemetryRun:
 
     async def run(self) -> None:
         """Start telemetry and follow it to its end. Reports errors instead of raising them."""
-        renewing = asyncio.create_task(self._renew())
+        renewing = asyncio.create_task(renew(lambda: self._stream, self._lease_s))
         try:
             await self._start()
             self.begun.set()
@@ -281,13 +280,6 @@ class TelemetryRun:
                 return
         if not self.over:
             raise HostError("lost", self.session.name, clause("connection-gone"))
-
-    async def _renew(self) -> None:
-        while True:
-            await asyncio.sleep(min(self._lease_s / RENEWALS_PER_LEASE, LONGEST_RENEWAL_S))
-            if self._stream is not None:
-                with contextlib.suppress(HostError, OSError):
-                    await self._stream.renew()
 
     def _tell(self, why: Told) -> None:
         if not self.over:
