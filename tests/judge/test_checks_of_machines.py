@@ -81,6 +81,12 @@ def test_a_target_on_the_root_file_system_may_be_a_storage_that_is_not_mounted(
         found("root-target", machines(kernel="6.1"))
 
 
+@pytest.mark.parametrize(("target", "told"), [("/mnt/weka/fio", True), ("/home/ann", False)])
+def test_a_bind_mount_of_the_root_file_system_is_no_storage(target: str, told: bool) -> None:
+    at = machines(target=target, target_mount="/mnt/weka", target_on_root="yes", target_fstype="xfs")
+    assert bool(found("root-target", at)) is told
+
+
 @pytest.mark.parametrize(
     ("below", "direct", "severity"),
     [("loop", False, "warning"), ("loop", True, None), ("loop", None, None), ("disk", None, None)],

@@ -286,7 +286,7 @@ def _named(kinds: dict[str, set[str]], severity: Severity, code: str) -> Iterato
     "root-target",
     "The storage is mounted",
     rule=(
-        "a note if the target is on the root file system, and not below "
+        "a note if the target is on the root file system, also through a bind mount, and not below "
         f"{', '.join(OF_THE_SYSTEM[:-1])} or {OF_THE_SYSTEM[-1]}; a warning if it is on some hosts"
         " only"
     ),
@@ -294,7 +294,7 @@ def _named(kinds: dict[str, set[str]], severity: Severity, code: str) -> Iterato
         "Run findmnt --target DIRECTORY on the host. If the storage is not mounted there, mount it"
         " and measure again; if the system's own disk is what you measure, say so with the figure."
     ),
-    source="df and /proc/mounts, read in preflight",
+    source="df, stat and /proc/mounts, read in preflight",
     when="files",
 )
 def root(evidence: RunEvidence) -> Iterator[CheckResult]:

@@ -101,19 +101,22 @@ class Mount(Struct, frozen=True, omit_defaults=True):
 OF_THE_SYSTEM = ("/tmp", "/var/tmp", "/home", "/root")
 
 
-def on_root(path: str, mount: str) -> bool:
+def on_root(path: str, mount: str, *, same: bool = False) -> bool:
     """Return whether a target is on the root file system although its path may be meant as the
     mount point of a storage system.
+
+    `same`: it has the device of `/`, which a bind mount of a directory has too.
     """
     named = any(f"{path}/".startswith(f"{own}/") for own in OF_THE_SYSTEM)
-    return mount == "/" and bool(path) and not named
+    return (mount == "/" or same) and bool(path) and not named
 
 
 def root_target(facts: Mapping[str, Fact]) -> str:
     """Return type and source of the root file system if a host's target is on it, such as ``ext4,
     /dev/vda``; else an empty text. See `on_root`.
     """
-    if not on_root(str(facts.get("target", "")), str(facts.get("target_mount", ""))):
+    target, mount = (str(facts.get(name, "")) for name in ("target", "target_mount"))
+    if not on_root(target, mount, same=facts.get("target_on_root") == "yes"):
         return ""
     words = (facts.get(f"target_{name}") for name in ("fstype", "source"))
     return ", ".join(dict.fromkeys(str(word) for word in words if word))

@@ -336,6 +336,13 @@ _TARGET = (
         section="target",
         differs="expected",
     ),
+    HostFact(
+        "target_on_root",
+        "on the root file system",
+        "stat: the device of the target is that of /",
+        section="target",
+        differs="shown",
+    ),
     HostFact("target_total_bytes", "size", "df -Pk", "bytes", "target", "shown", MEMORY_TOLERANCE),
     HostFact("target_free_bytes", "free", "df -Pk", "bytes", "target", "expected"),
     HostFact(

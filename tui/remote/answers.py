@@ -50,6 +50,7 @@ class DirFacts(Struct, frozen=True):
     free_bytes: int | None = None
     used_bytes: int | None = None  # with free_bytes less than the total: some may be reserved
     logical_block_bytes: int | None = None  # of the one device underneath; None: none, or unknown
+    on_root: bool = False  # on the root file system, maybe through a bind mount
 
     @property
     def full(self) -> float | None:
@@ -98,6 +99,7 @@ class HostProbe(Struct, frozen=True):
                 target_source=facts.source,
                 target_mount=facts.mount,
                 target_mount_options=facts.mount_options,
+                target_on_root="yes" if facts.on_root else "",
                 target_total_bytes=facts.total_bytes,
                 target_free_bytes=facts.free_bytes,
                 target_full=facts.full,
@@ -158,6 +160,7 @@ def parse_dir(path: str, answer: Mapping[str, str], prefix: str) -> DirFacts:
         source=get("source"),
         mount=get("mount_point"),
         mount_options=get("mount_options"),
+        on_root=bool(get("on_root")),
         total_bytes=as_int(get("total_bytes")),
         free_bytes=as_int(get("free_bytes")),
         used_bytes=as_int(get("used_bytes")),

@@ -30,7 +30,7 @@ from tui.model.objects import ObjectSet
 from tui.model.plain import some
 from tui.model.plan import HARMLESS, FileSpec, HostTask, Plan, is_device
 from tui.model.problem import Problem, UsageError, did_you_mean
-from tui.remote.answers import HostProbe
+from tui.remote.answers import DirFacts, HostProbe
 from tui.remote.devices import DeviceFacts, read_devices
 from tui.remote.fan_out import checking_on, fan_out
 from tui.remote.files import stat_files
@@ -345,6 +345,11 @@ def _judged(
     )
 
 
+def _type_of(facts: DirFacts) -> str:
+    same = on_root(facts.path, facts.mount, same=facts.on_root)
+    return f"{facts.fstype}, the root file system" if same else facts.fstype
+
+
 def _host_texts(findings: HostFindings, missing: int) -> list[str]:
     """Return tool versions, free space at the target, and the amount still to lay out."""
     texts = [tool.text for tool in findings.probe.tools.values()]
@@ -352,8 +357,7 @@ def _host_texts(findings: HostFindings, missing: int) -> list[str]:
         facts.mount: facts for facts in findings.probe.dirs.values() if facts.free_bytes is not None
     }
     texts += [
-        f"{units.size(facts.free_bytes or 0)} free at {facts.path} ({facts.fstype}"
-        f"{', the root file system' if on_root(facts.path, facts.mount) else ''})"
+        f"{units.size(facts.free_bytes or 0)} free at {facts.path} ({_type_of(facts)})"
         for facts in places.values()
     ]
     return [*texts, f"{units.size(missing)} to lay out"] if missing else texts

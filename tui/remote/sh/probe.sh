@@ -134,7 +134,7 @@ bt_logical_block() { # DIRECTORY below /sys of a device or partition: sets BT_GO
 bt_probe_blocks() { # DIR KEY: logical block size of the one device that the file system is on, if it is on one
   local number=''
   number=$(stat -c %d -- "$1" 2>/dev/null)
-  case $number in '' | *[!0-9]*) return 0 ;; esac
+  case $number in '' | *[!0-9]*) return 0 ;; "$(stat -c %d / 2>/dev/null)") bt_kv "$2.on_root" 1 ;; esac
   number=$((number >> 8 & 4095)):$((number & 255 | number >> 12 & 1048320))
   if [ -e "/sys/dev/block/$number" ] && bt_logical_block "/sys/dev/block/$number"; then bt_kv "$2.logical_block" "$BT_GOT"; fi
 }
