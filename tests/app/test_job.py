@@ -7,6 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual.widgets import Static
 
 from tests.app.driver import User, opened, options, write_inventory
 from tests.app.test_review import change
@@ -258,7 +259,12 @@ async def test_a_long_value_has_the_width_of_the_form_while_it_is_edited(home: P
         await user.sees("/mnt/weka/bench/data0001")
         assert box.content_size.width > narrow
         await user.sees(lambda: box.scroll_offset.x == 0)
+        longer = "/mnt/weka/bench/" + "x".join(map(str, range(20)))
+        await change(user, "directory", longer)
+        hint = screen.form.fields[0].query_one(".field-hint", Static)
+        await user.sees(lambda: longer in str(hint.content))
         await change(user, "directory", "/mnt/x")
+        await user.sees(lambda: "/mnt/x" not in str(hint.content))
         await user.sees(lambda: box.content_size.width == narrow)
 
 

@@ -97,6 +97,7 @@ class Field(Vertical):
         self.cut = cut
         self.error: str | None = None
         self.checked = spec.value.strip()  # the text that `show_state` saw last
+        self.hint = spec.hint + (f"; {CHOOSE}" if spec.choices else "")
 
     def compose(self) -> ComposeResult:
         """Yield the label and the input in one line, and two lines shown when needed."""
@@ -105,11 +106,7 @@ class Field(Vertical):
             yield self.make_input()
             yield Label(self.was, classes="field-was", markup=False)
         yield Static(classes="field-error")
-        yield Static(
-            self.spec.hint + (f"; {CHOOSE}" if self.spec.choices else ""),
-            classes="field-hint",
-            markup=False,
-        )
+        yield Static(self.hint, classes="field-hint", markup=False)
 
     def make_input(self) -> TextInput:
         """Return the input, whose text is selected when it gets the focus."""
@@ -152,7 +149,9 @@ class Field(Vertical):
         self.call_after_refresh(self.show_whole)
 
     def show_whole(self) -> None:
-        """Show a long value in several lines; while it is edited, in a line below the label."""
+        """Show a long value in several lines; while it is edited, in a line below the label, and in
+        full above the hint if it is longer than that.
+        """
         if not self.is_attached:
             return
         box, entered = self.query_one(TextInput), self.has_class("-entered")
@@ -161,6 +160,9 @@ class Field(Vertical):
         self.set_class(long, "-long")
         box.styles.height = height = max(len(box.rows), 1)
         self.query_one(Horizontal).styles.height = height + int(long)
+        cut = long and cell_len(box.value) + 1 > self.size.width and not box.password
+        whole = f"{box.value}\n{self.hint}" if cut else self.hint
+        show_text(self.query_one(".field-hint", Static), Content(whole))
 
     @on(events.Resize)
     def show_was(self) -> None:
