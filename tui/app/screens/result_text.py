@@ -415,12 +415,14 @@ def host_problems(page: Page, width: int) -> list[Line]:
 
 
 def finding_lines(page: Page, width: int) -> list[Line]:
-    """Return one line per finding."""
+    """Return one line per finding; their number and the key unless lines above have both."""
     from tui.view.findings import brief_lines
 
     found = page.record.findings
     lines = brief_lines(found, width, page.record)
+    told = width < NARROW and not measured_nothing(page.record)
     keys: list[Run] = [(f" {len(found)}  ", LABEL), ("f", "accent"), (" explains", LABEL)]
+    keys = [] if told else keys
     head = spread([("Findings", "title"), (" ", TEXT)], keys, width, "─", "faint")
     return [Line.of(*head), *lines] if lines else []
 
