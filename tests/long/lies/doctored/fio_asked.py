@@ -298,6 +298,25 @@ def not_of_devices(rng: Random, document: Document, _: Source) -> Lied | None:
     return Lied(f"requests of devices x {by:.2g}", told, UNSEEN)
 
 
+def bytes_of_devices(rng: Random, document: Document, _: Source) -> Lied | None:
+    """Sectors of the devices, as fio prints them since 3.36, that are fewer than the bytes."""
+    if not document.get("disk_util"):
+        return None
+    if any(option(document, job, "direct", "0") != "1" for job in document["jobs"]):
+        return None
+    by, seen = rng.uniform(0.05, 1.0), False
+    for name in ("read", "write"):
+        parts = [job[name] for job in document["jobs"] if job.get(name, {}).get("total_ios")]
+        moved = sum(part["io_bytes"] for part in parts)
+        longest = max((part["runtime"] for part in parts), default=0) / 1000 or 1.0
+        for at, device in enumerate(document["disk_util"]):
+            device[f"{name}_sectors"] = 0 if at else round(by * moved / 512)
+        many = sum(part["total_ios"] for part in parts) >= 100
+        seen = seen or (many and by < 0.98 * max(min(0.9, 1 - 0.5 / longest), 0.5))
+    document["fio version"] = "fio-3.36"
+    return Lied(f"bytes of devices x {by:.2g}", aims(OWN) if seen else (), UNSEEN)
+
+
 def with_noise(rng: Random, document: Document, _: Source) -> Lied | None:
     """One worker's histogram in another's entry, with other moments."""
     jobs = [
@@ -371,6 +390,7 @@ LIES: dict[str, Lie] = {
     "an older version": older,
     "an earlier day": earlier,
     "requests of devices": not_of_devices,
+    "bytes of devices": bytes_of_devices,
     "an entry twice, with noise": with_noise,
     "a longer submission": submission,
     "a spread of parts": spread,

@@ -315,7 +315,35 @@ def late_report(rng: Random, events: Sequence[Event]) -> tuple[Lied, Change]:
     return Lied(what, (), "reports may be 0.4 s late"), change
 
 
+def paused(rng: Random, events: Sequence[Event]) -> tuple[Lied, Change]:
+    """A client that was paused as a whole: a sample and a line of telemetry cover more than a
+    second, with the I/Os of one.
+    """
+    host, stopped_s = rng.choice(HOSTS), rng.uniform(1.4, 4.0)
+    own = list(samples(list(events), host))
+    at = rng.randint(2, len(own) - 2)
+
+    def change(now: list[Event]) -> None:
+        every = list(samples(now, host))
+        begin_t = every[at]["t"] - 0.5
+        agent = [each for each in now
+                 if each["type"] == "telemetry" and each["host"] == host and each["t"] > begin_t]  # fmt: skip
+        for first in (every[at], *agent[:1]):
+            first["interval_s"] = round(first["interval_s"] + stopped_s, 4)
+        for each in [*every[at:], *agent, *results(now, host)]:
+            each["t"] = round(each["t"] + stopped_s, 4)
+            for name in ("host_time_ms", "end_ms"):
+                if each.get(name) is not None:
+                    each[name] += round(stopped_s * 1000)
+        for each in now:
+            if each["type"] in ("task_ended", "phase_ended", "step_ended", "run_ended"):
+                each["t"] = round(each["t"] + stopped_s, 4)
+
+    return Lied(f"{host} is paused for {stopped_s:.2f} s", ("stall",)), change
+
+
 LIES: dict[str, tuple[Kind, Lie]] = {
+    "a paused client": ("steadiness", paused),
     "a clock at another rate": ("time", other_clock),
     "a late report": ("steadiness", late_report),
     "intervals of another load": ("identities", intervals_scaled),
