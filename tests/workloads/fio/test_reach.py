@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -20,16 +21,56 @@ from tui.model.plan import Plan
 from tui.model.problem import UsageError
 from tui.model.profile import resolve_params
 from tui.model.profile_load import load_profile
+from tui.workloads.fio import option_table
 from tui.workloads.fio.body import resolve_options
 from tui.workloads.fio.jobimport import import_job
 from tui.workloads.fio.option_table import (
+    ACCESS,
+    OWN,
+    PLACES,
     TARGETS,
     UNSEEN_ENGINES,
     by_name,
     canonical,
-    reach_of,
     table,
 )  # fmt: skip
+
+Reach = Literal["load", "places", "targets", "access", "own", "refused"]
+"""Kinds of access. load: shapes the I/O. places: files and devices, listed in the plan. targets:
+images, pools and URLs outside the host's file systems, also listed in the plan. access: connection
+and login of an engine. own: a name in the private directory where benchtui starts fio, or in the
+control groups. refused: everything else.
+"""
+TEXTS_OF_LOAD = (
+    "description", "name", "wait_for", "bssplit", "percentage_sequential", "verifysort",
+    "verifysort_nr",
+    "verify_pattern", "buffer_pattern", "verify_async_cpus", "replay_skip", "plids", "rwmixcycle",
+    "comm",
+    "cpus_allowed", "numa_cpu_nodes", "numa_mem_policy", "log_compression_cpus", "ignore_error",
+    "flow_watermark",
+    "cmdprio_bssplit", "write_mode", "pi_chk", "ioengine", "mem",
+)  # fmt: skip
+TARGET_OPTIONS = frozenset(name for names in TARGETS.values() for name in names) - frozenset(
+    PLACES
+)
+CLASSES: dict[str, Reach] = {
+    **dict.fromkeys(TEXTS_OF_LOAD, "load"),
+    **dict.fromkeys(ACCESS, "access"),
+    **dict.fromkeys(TARGET_OPTIONS, "targets"),
+    **dict.fromkeys(PLACES, "places"),
+    **dict.fromkeys(OWN, "own"),
+    **dict.fromkeys((*option_table.UNSEEN, "exec_prerun", "exec_postrun"), "refused"),
+}
+
+
+def reach_of(name: str, kind: str) -> Reach | None:
+    """Return what an option can access, by fio's own name; None if unknown.
+
+    `kind` is its type in the table.
+    """
+    found = CLASSES.get(name)
+    return found or (None if kind == "text" else "load")
+
 
 LOGS = ("write_iolog", "write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log")
 UNSEEN = [

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Container
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from tui.model.problem import did_you_mean
 from tui.model.quantities import (
@@ -18,13 +18,6 @@ from tui.model.quantities import (
     plain_size,
     shown,
 )
-
-Reach = Literal["load", "places", "targets", "access", "own", "refused"]
-"""Kinds of access. load: shapes the I/O. places: files and devices, listed in the plan. targets:
-images, pools and URLs outside the host's file systems, also listed in the plan. access: connection
-and login of an engine. own: a name in the private directory where benchtui starts fio, or in the
-control groups. refused: everything else.
-"""
 
 # Not allowed with any value, by fio's own name.
 UNSEEN = {
@@ -90,15 +83,6 @@ SECRETS = (
 OWN = ("write_iolog", "write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log", "cgroup",
     "verify_dump",
        "verify_state_save")  # fmt: skip
-TEXTS_OF_LOAD = (
-    "description", "name", "wait_for", "bssplit", "percentage_sequential", "verifysort",
-    "verifysort_nr",
-    "verify_pattern", "buffer_pattern", "verify_async_cpus", "replay_skip", "plids", "rwmixcycle",
-    "comm",
-    "cpus_allowed", "numa_cpu_nodes", "numa_mem_policy", "log_compression_cpus", "ignore_error",
-    "flow_watermark",
-    "cmdprio_bssplit", "write_mode", "pi_chk", "ioengine", "mem",
-)  # fmt: skip
 # options that name the image of an engine loaded from a file
 IN_A_FILE = ("image", "rbdname", "uri", "filename")
 
@@ -109,27 +93,7 @@ UNSEEN_ENGINES = {
     ),
     "libblkio": "benchtui cannot check the device before the run",
 }
-_TARGET_OPTIONS = frozenset(name for names in TARGETS.values() for name in names) - frozenset(
-    PLACES
-)
-_CLASSES: dict[str, Reach] = {
-    **dict.fromkeys(TEXTS_OF_LOAD, "load"),
-    **dict.fromkeys(ACCESS, "access"),
-    **dict.fromkeys(_TARGET_OPTIONS, "targets"),
-    **dict.fromkeys(PLACES, "places"),
-    **dict.fromkeys(OWN, "own"),
-    **dict.fromkeys((*UNSEEN, "exec_prerun", "exec_postrun"), "refused"),
-}
 _PATTERNS = ("verify_pattern", "buffer_pattern")
-
-
-def reach_of(name: str, kind: str) -> Reach | None:
-    """Return what an option can access, by fio's own name; None if unknown.
-
-    `kind` is its type in the table.
-    """
-    found = _CLASSES.get(name)
-    return found or (None if kind == "text" else "load")
 
 
 def target_problem(
