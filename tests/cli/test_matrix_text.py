@@ -8,16 +8,17 @@ import io
 from pathlib import Path
 
 from tests.app.matrix_maker import EIO, MatrixMaker, suite, sweep
-from tui.cli.shared.progress import ProgressDisplay, plan_of
+from tui.cli.shared.progress import ProgressDisplay
 from tui.cli.shared.review import review_text
 from tui.journal.reader import JournalTail
+from tui.journal.rundir import readable_plan
 from tui.model.event import RunResumed, StepEnded
 
 
 def said(maker: MatrixMaker, *, begun_before: bool = False) -> list[str]:
     """What a log says of all that is in the journal."""
     out = io.StringIO()
-    display = ProgressDisplay(out, plan_of(maker.run_dir))
+    display = ProgressDisplay(out, readable_plan(maker.run_dir))
     events = JournalTail(maker.journal).poll()
     if begun_before:
         display.begin(events)

@@ -30,7 +30,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Ask the engine to stop, wait until the run has ended, print the result."""
-    from tui.cli.shared.progress import ProgressDisplay, await_record, follow, plan_of, print_result
+    from tui.cli.shared.progress import ProgressDisplay, await_record, follow, print_result
+    from tui.journal.rundir import readable_plan
 
     store = run_store()
     run_dir = store.resolve(args.run, last_of_all=True)
@@ -43,7 +44,7 @@ def main(args: argparse.Namespace) -> int:
     verb = "abort" if args.abort else "stop"
     _demand(store, run_dir, {"verb": verb, "by": getpass.getuser()})
     say(f"{verb} requested for {run_dir.name}")
-    state = follow(run_dir, ProgressDisplay(plan=plan_of(run_dir)))
+    state = follow(run_dir, ProgressDisplay(plan=readable_plan(run_dir)))
     await_record(run_dir)
     print_result(run_dir, as_json=args.json)
     return 0 if state.exit_code is not None else 4

@@ -200,6 +200,14 @@ def load_plan(run_dir: Path) -> Plan:
         ) from error
 
 
+def readable_plan(run_dir: Path) -> Plan | None:
+    """Return the plan of a run; None if it cannot be read: the journal is enough to follow."""
+    try:
+        return load_plan(run_dir)
+    except BenchtuiError:
+        return None
+
+
 def plan_bytes(plan: Plan) -> bytes:
     """Return a plan in the form stored on disk."""
     from msgspec import json  # lists of runs need none of it

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 from pydantic import (
@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from tui.model.criteria import DIRECTIONS, UNITS
+from tui.model.operands import unique
 from tui.model.plain import HOSTS_AXIS
 from tui.model.problem import did_you_mean
 from tui.model.quantities import parse_duration
@@ -178,15 +179,6 @@ def without(sweep: SweepSpec | None, fixed: Mapping[str, object]) -> SweepSpec |
     return SweepSpec(
         grid=grid, points=[point for point in points if point], hosts=list(sweep.hosts)
     )
-
-
-def unique(points: Iterable[dict[str, Scalar]]) -> list[dict[str, Scalar]]:
-    """Return points in order, without duplicates."""
-    found: list[dict[str, Scalar]] = []
-    for point in points:
-        if point not in found:
-            found.append(point)
-    return found
 
 
 Share = Annotated[float, BeforeValidator(as_share), Field(gt=0, lt=1)]

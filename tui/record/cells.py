@@ -339,6 +339,15 @@ def point_names(steps: Sequence[_AtPoint]) -> dict[int, str]:
     }
 
 
+def measured_steps(record: RunRecord) -> list[StepRecord]:
+    """Return the steps that measured something and are results, not warm-ups or fills."""
+    return [
+        step
+        for step in record.steps
+        if not step.warmup and (step.results.aggregate or step.metadata)
+    ]
+
+
 def steps_of(scope: Mapping[str, Any]) -> list[int]:
     """Return the indexes of the steps that a finding is about; empty if it is about the run."""
     told = str(scope.get("steps") or scope.get("step", "")).split()

@@ -376,16 +376,14 @@ def reach_of(widest: float) -> float:
 def diverging(
     share: float | None,
     reach: float,
-    width: int,
     role: str,
     symbols: Literal["braille", "block", "ascii"],
 ) -> list[Run]:
     """Return a bar from a thin middle line: negative shares to the left, positive to the right.
 
-    The bar takes `width` cells, or one less if that is even; `reach` is the share that fills one
-    half. Without a share the cells are blank.
+    The bar takes 9 cells; `reach` is the share that fills one half. Without a share they are blank.
     """
-    half = (width - 1) // 2
+    half = 4
     start, full, end = MARKS[symbols]
     cells = min(1.0, abs(share or 0.0) / reach) * half
     whole, rest = divmod(round(cells * 2), 2) if start else (round(cells), 0)

@@ -33,22 +33,17 @@ class Tick(Struct, frozen=True):
     text: str
 
 
-def nice_ceiling(value: float, base: int = 1000) -> float:
+def nice_ceiling(value: float) -> float:
     """Return the smallest round number of at least `value`, as the top of a scale.
 
-    It may be below `value` by 0.1 %; 1 for 0 or less. `base`: factor between units, such as 1024
-    for bytes.
+    It may be below `value` by 0.1 %; 1 for 0 or less.
     """
     if value <= 0:
         return 1.0
-    unit = 1.0
-    while value >= unit * base:
-        unit *= base
-    while value < unit:
-        unit /= base
+    unit = _unit_of(value, 1000)
     decades = (unit * power for power in (1, 10, 100, 1000))
     steps = (step * decade for decade in decades for step in NICE)
-    return next((step for step in steps if value * 0.999 <= step <= unit * base), unit * base)
+    return next((step for step in steps if value * 0.999 <= step <= unit * 1000), unit * 1000)
 
 
 def level_of(

@@ -126,7 +126,7 @@ def method_lines(found: Comparison, width: int) -> list[Line]:
     return [Line(), *methods]
 
 
-def method_line(found: Comparison, width: int, key: str) -> list[Line]:
+def method_line(found: Comparison, width: int) -> list[Line]:
     """Return in one line how changes were tested, with the key that explains it; empty if none
     were tested.
     """
@@ -136,7 +136,7 @@ def method_line(found: Comparison, width: int, key: str) -> list[Line]:
     if found.search is not None or not used:
         return []
     text = "; ".join(dict.fromkeys(BRIEFLY[method] for method in used))
-    keys: list[Run] = [(key, ACCENT), (" method", LABEL)]
+    keys: list[Run] = [("m", ACCENT), (" method", LABEL)]
     room = width - width_of_runs(keys) - 2
     return [Line.of(*spread(clip([(text, LABEL)], room), keys, width))]
 

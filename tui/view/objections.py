@@ -12,6 +12,7 @@ from tui.judge.severity import MOOT
 from tui.judge.wording import message_of, reasons_of, worded
 from tui.metrics.units import plural
 from tui.model.plain import printable
+from tui.record.cells import measured_steps
 from tui.text.line import (
     BAD,
     BRIGHT,
@@ -276,7 +277,7 @@ def _changed(record: RunRecord, check: str) -> str:
 def headline_step(record: RunRecord) -> StepRecord | None:
     """Return the step of the headline, otherwise the first step that measured something."""
     index = record.headline.step if record.headline is not None else None
-    measured = _measured(record)
+    measured = measured_steps(record)
     return next(
         (step for step in measured if step.index == index), measured[0] if measured else None
     )
@@ -288,18 +289,10 @@ def headline_steps(record: RunRecord) -> list[StepRecord]:
     """
     step = headline_step(record)
     if step is None or record.headline is None:
-        return _measured(record)
+        return measured_steps(record)
     cells = record.matrix.cells if record.matrix is not None else ()
     cell = next((cell.steps for cell in cells if step.index in cell.steps), [step.index])
-    return [each for each in _measured(record) if each.index in cell]
-
-
-def _measured(record: RunRecord) -> list[StepRecord]:
-    return [
-        step
-        for step in record.steps
-        if (step.results.aggregate or step.metadata) and not step.warmup
-    ]
+    return [each for each in measured_steps(record) if each.index in cell]
 
 
 def counts(found: Sequence[ObjectionAnswer]) -> dict[Standing, int]:

@@ -230,7 +230,7 @@ def _latency_columns(search: SearchRecord) -> list[Column[PointRow]]:
         columns.append(
             Column(
                 WITH_WAIT,
-                lambda row: _latency(row.point.intended_ns.get(due)),
+                lambda row: units.latency(row.point.intended_ns.get(due)),
                 right=True,
                 drop=3,
             )
@@ -271,7 +271,7 @@ def _limit_columns(
             )
         ]
     return [
-        Column(title, lambda row: _figure(figure(row), _latency), right=True),
+        Column(title, lambda row: _figure(figure(row), units.latency), right=True),
         Column("95 %", lambda row: (_ends(figure(row)), LABEL), right=True, drop=4),
     ]
 
@@ -288,19 +288,15 @@ def _ends(found: LimitFigureRecord | None) -> str:
     if found is None or found.figure.low is None:
         return ""
     high = found.figure.high
-    return f"{_latency(found.figure.low)}–{_latency(high) if high is not None else '?'}"
+    return f"{units.latency(found.figure.low)}–{units.latency(high) if high is not None else '?'}"
 
 
 def _percentile_column(direction: str, percentile: str, name: str) -> Column[PointRow]:
     return Column(
         name,
-        lambda row: _latency(row.point.percentiles_ns.get(direction, {}).get(percentile)),
+        lambda row: units.latency(row.point.percentiles_ns.get(direction, {}).get(percentile)),
         right=True,
     )
-
-
-def _latency(value: float | None) -> str:
-    return units.latency(value)
 
 
 def _verdict(point: SearchPointRecord) -> list[Run]:

@@ -131,7 +131,7 @@ class CompareScreen(StepScreen):
                 lines += self.drawings(each, width, min(room, CHART_HEIGHT))
             lines += [*figure_lines(each, width, every=self.every), *judged_lines(judged)]
             explained = method_lines(each, width) if self.explained else []
-            told = explained or method_line(each, width, "m")
+            told = explained or method_line(each, width)
             methods |= {line.plain: line for line in told}
         lines += methods.values()
         return [*lines, *self.fitting(width, self.pane.size.height - len(lines))]

@@ -6,7 +6,6 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui import workloads
@@ -20,7 +19,6 @@ from tui.metrics.figures import over_hosts
 from tui.metrics.registry import OPERATIONS
 from tui.metrics.units import plural
 from tui.model.plan import Plan, Step
-from tui.model.problem import BenchtuiError
 from tui.record.headline import ended_early
 from tui.record.progress import allocation_left_s, matrix_progress
 from tui.record.progress import live_text as conditioning_text
@@ -41,16 +39,6 @@ if TYPE_CHECKING:
     from tui.record.search import SearchView
 
 PREPARING = ("layout", "barrier")  # phases of a step before its load
-
-
-def plan_of(run_dir: Path) -> Plan | None:
-    """Return the plan of a run; None if it cannot be read: the journal is enough to watch."""
-    from tui.journal.rundir import load_plan
-
-    try:
-        return load_plan(run_dir)
-    except BenchtuiError:
-        return None
 
 
 def is_gone(feed: Feed) -> bool:

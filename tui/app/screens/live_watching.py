@@ -21,6 +21,7 @@ from tui.app.screens.live_control import Ending, RunControl
 from tui.app.screens.live_feed import SLICE_S, LiveFeed, Now, ReplayFeed
 from tui.app.widgets.graph_panels import HeatPanel
 from tui.app.widgets.host_table import HostTable
+from tui.journal.rundir import readable_plan
 from tui.model.settings import RATES_HZ
 from tui.record.progress import can_be_judged
 
@@ -66,7 +67,7 @@ class WatchingScreen(FilteredScreen):
         super().__init__()
         self.run_dir = run_dir
         self.feed: LiveFeed | ReplayFeed = feed
-        self.plan = live_text.plan_of(run_dir)
+        self.plan = readable_plan(run_dir)
         self.control = RunControl(self, run_dir, self.feed)
         self.judging = Judging(run_dir, self.plan)
         self.wall = now

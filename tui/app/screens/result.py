@@ -18,7 +18,6 @@ from textual.message import Message
 from textual.widget import Widget
 
 from tui.app.frame.step_screen import KeyBar, StepScreen
-from tui.app.screens.live_text import plan_of
 from tui.app.screens.result_page import NARROW, Page, page_of
 from tui.app.screens.result_text import (
     beside,
@@ -34,6 +33,7 @@ from tui.app.services import remedies
 from tui.app.services.run_commands import RunChanged, is_ours
 from tui.app.terminal import run_actions
 from tui.app.widgets.lines import Lines
+from tui.journal.rundir import readable_plan
 from tui.model.problem import BenchtuiError
 from tui.text.line import LABEL, Line, Run, whole_heads
 from tui.text.plot import LEAST_HEIGHT
@@ -365,9 +365,8 @@ class ResultScreen(StepScreen):
     def action_remedy(self) -> None:
         """Ask, then apply the remedy for a refused or failed run."""
         if self.page is not None and is_ours(self, self.run_dir, hosts=True):
-            remedies.mend(
-                self, remedies.of_record(self.page.record), self.run_dir, plan_of(self.run_dir)
-            )
+            plan = readable_plan(self.run_dir)
+            remedies.mend(self, remedies.of_record(self.page.record), self.run_dir, plan)
 
     def action_back(self) -> None:
         """Return from a tab to the summary, from a step to the matrix, else to the list of runs."""

@@ -260,7 +260,7 @@ def _bar(row: HostResultRow) -> list[Run]:
     if not row.first:
         return [(" " * 9, TEXT)]
     reach = reach_of(row.spread.widest(list(row.spread.shares)))
-    return diverging(row.spread.shares.get(row.host), reach, 9, _role(row), row.symbols)
+    return diverging(row.spread.shares.get(row.host), reach, _role(row), row.symbols)
 
 
 def _bandwidth(row: HostResultRow) -> str:

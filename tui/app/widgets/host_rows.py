@@ -527,7 +527,6 @@ class HostCells:
         return diverging(
             self.spread.shares.get(host.name),
             reach_of(self.widest),
-            9,
             self.role(host),
             self.symbols,
         )

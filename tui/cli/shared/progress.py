@@ -19,7 +19,7 @@ from tui.cli.shared.common import say
 from tui.engine.control import NotRunning, request
 from tui.journal.fold import fold
 from tui.journal.reader import JournalEvent, JournalTail
-from tui.journal.rundir import is_running
+from tui.journal.rundir import is_running, readable_plan
 from tui.journal.state import RunState, silent_hosts_text, waiting_text
 from tui.journal.views import DirectionView
 from tui.metrics import units
@@ -40,7 +40,6 @@ from tui.model.event import (
 )
 from tui.model.operands import Clause
 from tui.model.plan import Plan
-from tui.model.problem import BenchtuiError
 from tui.model.rundir import RECORD_FILE
 from tui.model.search import Search
 from tui.record.progress import (
@@ -285,16 +284,6 @@ def status_text(
     return "  ".join(filter(None, parts))
 
 
-def plan_of(run_dir: Path) -> Plan | None:
-    """Return the plan of a run, None if it cannot be read: the journal is enough to follow."""
-    from tui.journal.rundir import load_plan
-
-    try:
-        return load_plan(run_dir)
-    except BenchtuiError:
-        return None
-
-
 class Checks:
     """The checks of a run that is being followed; their modules are loaded on first use."""
 
@@ -312,7 +301,7 @@ class Checks:
     def _load(self) -> None:
         from tui.judge.live import LiveFindings
 
-        plan = plan_of(self.run_dir)
+        plan = readable_plan(self.run_dir)
         self.possible = plan is not None
         self.findings = LiveFindings(plan) if plan is not None else None
 
@@ -388,7 +377,7 @@ def followed(run_dir: Path) -> int:
     Ctrl+C stops the run, a second Ctrl+C aborts it.
     """
     with interrupts_stop(run_dir) as interrupts:
-        state = follow(run_dir, ProgressDisplay(plan=plan_of(run_dir)))
+        state = follow(run_dir, ProgressDisplay(plan=readable_plan(run_dir)))
     if state.exit_code is None:
         say(
             f"the engine of {run_dir.name} died; to collect results still on the hosts, use:"

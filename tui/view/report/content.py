@@ -21,6 +21,7 @@ from tui.metrics.units import plural
 from tui.model.host_record import HostRecord
 from tui.model.record import Finding, JobFile, RunRecord
 from tui.model.step_record import StepRecord
+from tui.record.cells import measured_steps
 from tui.record.host_facts import facts_together
 from tui.text.facts import common_lines, differing_lines
 from tui.text.line import BAD, LABEL, WARN
@@ -51,7 +52,6 @@ from tui.view.report.overview import (
     card_of,
     detailed_steps,
     is_edited_since,
-    measured_steps,
     name_of,
 )
 from tui.view.report.run_charts import operations_chart, sweep_charts, telemetry_charts

@@ -11,7 +11,7 @@ from tui.metrics.registry import METRICS, in_order, meaning
 from tui.metrics.units import plural
 from tui.model.record import RunRecord
 from tui.model.step_record import StepRecord
-from tui.record.cells import cells_of_record
+from tui.record.cells import cells_of_record, measured_steps
 from tui.record.headline import told_headline
 from tui.record.host_facts import facts_together
 from tui.record.matrix import of_which
@@ -32,15 +32,6 @@ from tui.workloads.terms import JOB_LINE
 
 IN_FULL = 4  # more steps are a matrix, whose tables have them all
 MEMBERS = 6
-
-
-def measured_steps(record: RunRecord) -> list[StepRecord]:
-    """Return the steps that measured something and are results, not warm-ups or fills."""
-    return [
-        step
-        for step in record.steps
-        if not step.warmup and (step.results.aggregate or step.metadata)
-    ]
 
 
 def detailed_steps(record: RunRecord) -> list[StepRecord]:

@@ -15,6 +15,7 @@ from tui.metrics.figures import enough_behind, kind_of, latency_of
 from tui.metrics.histogram import index_to_value
 from tui.metrics.registry import METRICS, direction
 from tui.metrics.series import SHARE_NAMES
+from tui.model.criteria import default
 from tui.model.figure_record import DirectionRecord, SeriesRecord
 from tui.model.record import RunRecord
 from tui.model.step_record import StepRecord
@@ -500,7 +501,7 @@ def _hosts(record: RunRecord, step: StepRecord, name: str) -> Iterator[Chart]:
         return
     middle = median(rates.values())
     least = (
-        record.thresholds.get("straggler.rate", 0.8) * middle
+        record.thresholds.get("straggler.rate", default("straggler.rate")) * middle
         if len(rates) >= STRAGGLER_HOSTS
         else 0.0
     )

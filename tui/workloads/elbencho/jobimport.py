@@ -431,9 +431,7 @@ def _headline(command: _Command, phase: Phase) -> list[str]:
         direction = phase.files or phase.direction
         return [*lines, f"headline: {{metric: {metric}, direction: {direction}}}"]
     mixed = phase.name == "write" and command.options.get("rwmixpct", "0") not in ("0", "100")
-    metric = (
-        "bandwidth" if not command.options.get("rand") and "rand" not in command.options else "iops"
-    )
+    metric = "iops" if "rand" in command.options else "bandwidth"
     return [
         *lines,
         f"headline: {{metric: {metric}, direction: {'mixed' if mixed else phase.name}}}",

@@ -10,7 +10,7 @@ from math import log
 from tui.model.event import Contradiction
 from tui.model.problem import UsageError
 from tui.model.quantities import parse_size
-from tui.workloads.fio.engine_kinds import FILE_OPERATIONS
+from tui.workloads.fio.engine_kinds import FILE_OPERATIONS, OPENING_ENGINES
 from tui.workloads.fio.loads import PACING, moved_bytes
 from tui.workloads.fio.options import SYNC_OPTIONS, JobOptions
 from tui.workloads.fio.printed import (
@@ -36,7 +36,6 @@ AFTER_ITS_TIME = (
     "exec_postrun", "steadystate",
 )  # fmt: skip
 LEAST_SYNCS = 16  # one more at the end of each file, and those in flight
-SYNCING = ("sync", "psync", "vsync", "pvsync", "pvsync2", "libaio", "io_uring", "posixaio")
 LARGEST_OF_MEAN = 16.0  # the largest of mixed sizes, as a multiple of their mean
 
 
@@ -75,7 +74,7 @@ def _syncs_due(entry: Entry) -> tuple[float, float] | None:
     options, job = entry.options, entry.job
     writes = job.write.total_ios if job.write is not None else 0
     others = ("verify", *RAMPS, "read_iolog", "io_submit_mode", "write_barrier")
-    if not writes or options.engine not in SYNCING or has(options, others):
+    if not writes or options.engine not in OPENING_ENGINES or has(options, others):
         return None
     if options.queues and set(job.dirs) != {"write"}:
         return None  # it syncs only if the last I/O that was complete was a write

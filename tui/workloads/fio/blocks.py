@@ -10,15 +10,12 @@ import re
 
 from tui.model.plan import is_device
 from tui.model.quantities import parse_size
+from tui.workloads.fio.engine_kinds import OPENING_ENGINES
 from tui.workloads.fio.options import JobOptions, sections
 
 SECTOR = 512  # bytes, the smallest logical block of any device
 EXPECTED = f"expected a multiple of {SECTOR} with direct=1 on a device"
 SIZES = ("bssplit", "bsrange", "bs")  # the first that is set counts
-# engines that open files with O_DIRECT and read or write them
-OPENING = frozenset(
-    ("sync", "psync", "vsync", "pvsync", "pvsync2", "libaio", "io_uring", "posixaio")
-)
 
 
 def block_problem(job: JobOptions) -> tuple[str, str] | None:
@@ -51,7 +48,7 @@ def _is_direct(job: JobOptions) -> bool:
     """Return whether a job opens its files for direct I/O, with sizes that can be read."""
     direct = job.flag("direct") or not job.flag("buffered", default=True)
     # with kb_base, 4k is not 4096
-    return direct and job.engine in OPENING and job.get("kb_base") is None
+    return direct and job.engine in OPENING_ENGINES and job.get("kb_base") is None
 
 
 def _targets(job: JobOptions) -> list[str]:

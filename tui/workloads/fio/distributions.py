@@ -127,7 +127,10 @@ def _beyond_ends(counted: Sequence[Completions], filled: Sequence[Range]) -> Ite
             yield f"{name}-below", extreme.high, of.low
 
 
-def of_syncs(levels: Sequence[float], ios: int, syncs: int, digit: float, flying: int) -> float:
+LEVEL_DIGIT = 0.5e-3  # shares of depths have one decimal of a per cent
+
+
+def of_syncs(levels: Sequence[float], ios: int, syncs: int, flying: int) -> float:
     """Return the difference between the number of syncs in the depths (in % of the I/Os) and the
     number counted; 0 if they agree.
 
@@ -135,7 +138,7 @@ def of_syncs(levels: Sequence[float], ios: int, syncs: int, digit: float, flying
     """
     filled = [each for each in levels if each > 0]
     off = ios * (
-        len(filled) * digit + sum(each / 100 <= DEPTH_MARK for each in filled) * DEPTH_MARK
+        len(filled) * LEVEL_DIGIT + sum(each / 100 <= DEPTH_MARK for each in filled) * DEPTH_MARK
     )
     apart = ios * (sum(filled) / 100 - 1) - syncs
     return apart if filled and ios and abs(apart) > off + flying + 1 else 0.0

@@ -7,6 +7,10 @@ from collections.abc import Iterable
 
 from tui.workloads.base import Requirement
 
+# Engines that open files, with O_DIRECT for direct I/O, read and write them, and sync them.
+OPENING_ENGINES = frozenset(
+    ("sync", "psync", "vsync", "pvsync", "pvsync2", "libaio", "io_uring", "posixaio")
+)
 # Engines that hold one I/O in flight whatever iodepth says (FIO_SYNCIO).
 SYNC_ENGINES = frozenset(
     (

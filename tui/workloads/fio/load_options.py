@@ -95,7 +95,7 @@ def _joined(name: str, each: Sequence[Mapping[str, str]]) -> str:
 
 def _values(job: JobOptions) -> dict[str, str]:
     """Return a job's options by fio's own names, without those that equal fio's defaults."""
-    given = {canonical(name): str(value) for name, value in _merged(job.shared, job.own)}
+    given = {canonical(name): str(value) for name, value in [*job.shared.items(), *job.own.items()]}
     if "buffered" in given:
         given.setdefault("direct", "0" if given.pop("buffered").lower() not in FALSE else "1")
     found = {
@@ -108,10 +108,6 @@ def _values(job: JobOptions) -> dict[str, str]:
         for name, value in found.items()
         if value != _plain(name, DEFAULTS.get(name, "0"))
     }
-
-
-def _merged(shared: Mapping[str, str], own: Mapping[str, str]) -> Iterable[tuple[str, str]]:
-    return [*shared.items(), *own.items()]
 
 
 def _kind(name: str) -> str:

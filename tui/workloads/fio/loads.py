@@ -18,6 +18,8 @@ def _in_vain(job: JobOptions) -> Clause | str:
 
 
 PACING = ("thinktime", "flow", "rate_process", "job_max_latency", "latency_target", "ioscheduler")
+# with these, a job may do no I/O for a while
+PAUSING = (*PACING, "rate", "rate_iops", "startdelay", "verify", "zonemode", "read_iolog")
 REDUCIBLE = ("zero_buffers", "buffer_pattern", "buffer_compress_percentage", "dedupe_percentage")
 RATED = ("read", "write", "trim")  # the order of fio's lists: rate_iops=500,100
 

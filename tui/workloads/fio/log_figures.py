@@ -20,7 +20,7 @@ from tui.metrics.histogram import PLAT_BUCKETS, index_to_value, key_to_index
 from tui.model.event import Contradiction
 from tui.model.problem import UsageError
 from tui.workloads.base import BesideLogs, KeptFile
-from tui.workloads.fio.loads import PACING
+from tui.workloads.fio.loads import PAUSING
 from tui.workloads.fio.logs import DIRECTIONS, NAME, Row, begin_of, rows_of
 from tui.workloads.fio.options import JobOptions
 from tui.workloads.fio.printed import (
@@ -49,7 +49,6 @@ LONGER = 1.5  # times the usual interval: such a row is the mean of two samples
 GAP = 2.5  # intervals: the helper thread that writes rows may be late
 LEAST_SHARE = 0.1  # of a job's I/Os, for a direction to be in every interval
 COPIED_ROWS = 4  # two workers never have this many equal means, to the nanosecond
-PAUSING = (*PACING, "rate", "rate_iops", "verify", "zonemode", "read_iolog", "startdelay")
 
 
 class LogSeries(Struct, frozen=True):
@@ -61,7 +60,6 @@ class LogSeries(Struct, frozen=True):
     each: bool
 
 
-Told = tuple[str, float, float]
 
 
 def compared(
@@ -229,7 +227,7 @@ def _of_worker(entry: Entry, logs: Logs) -> Iterator[Contradiction]:
 
 def _of_rates(
     kind: str, entry: Entry, part: PrintedDirection, series: Sequence[LogSeries], *, summed: bool
-) -> Iterator[Told]:
+) -> Iterator[Found]:
     """Yield samples that a log has and the JSON does not count, or the reverse."""
     if kind == "iops":
         count, low, mean, high = part.iops_samples, part.iops_min, part.iops_mean, part.iops_max
@@ -281,7 +279,7 @@ def _of_latencies(
     part: PrintedDirection,
     series: Sequence[LogSeries],
     rates: Sequence[LogSeries],
-) -> Iterator[Told]:
+) -> Iterator[Found]:
     latency = part.slat if kind == "slat" else part.clat if kind == "clat" else part.lat
     if latency is None or not latency.n:
         return
@@ -301,7 +299,7 @@ def _of_latencies(
         yield from _gaps(entry, part, series)
 
 
-def _of_each(entry: Entry, latency: StatusLatency, values: Sequence[int]) -> Iterator[Told]:
+def _of_each(entry: Entry, latency: StatusLatency, values: Sequence[int]) -> Iterator[Found]:
     """Yield the differences from the JSON in a log with one row per I/O."""
     try:
         flying = entry.options.in_flight if has(entry.options, RAMPS) else 0
@@ -317,7 +315,7 @@ def _of_each(entry: Entry, latency: StatusLatency, values: Sequence[int]) -> Ite
 
 def _weighted(
     latency: StatusLatency, part: PrintedDirection, rows: LogSeries, rates: LogSeries
-) -> Iterator[Told]:
+) -> Iterator[Found]:
     """Yield a mean that differs from the rows' mean, weighted by the I/Os in each interval.
 
     The two logs end their intervals at slightly different times: I/Os at the edges may be counted
@@ -351,7 +349,7 @@ def _between(times: Sequence[float], values: Sequence[float], at: float) -> floa
     return values[place - 1] + (values[place] - values[place - 1]) * share
 
 
-def _gaps(entry: Entry, part: PrintedDirection, series: Sequence[LogSeries]) -> Iterator[Told]:
+def _gaps(entry: Entry, part: PrintedDirection, series: Sequence[LogSeries]) -> Iterator[Found]:
     """Yield the longest time without a row, if a load that never pauses has no I/O for that
     long.
     """
@@ -391,7 +389,7 @@ def of_histograms(entries: Sequence[Entry], files: Sequence[KeptFile]) -> Iterat
     Each worker must have its own log. Workers have one entry each, or one together.
     """
     for number, entry in enumerate(entries, 1):
-        stem = (entry.options.get(OPTION) or "").rpartition("/")[2] or entry.job.jobname
+        stem = _stem(entry, OPTION)
         group = range(1, numjobs_of(entry.options) + 1) if len(entries) == 1 else ()
         workers = [number] if entry.alone else list(group)
         own = [file for each in workers for file in files if _is_of(file, stem, each)]
@@ -418,7 +416,7 @@ def _counted(files: Sequence[KeptFile], name: str) -> tuple[Counts, int, int]:
 
 
 def _is_of(file: KeptFile, stem: str, number: int) -> bool:
-    match = NAME.fullmatch(file.name.rpartition("/")[2])
+    match = _match(file)
     return bool(
         match
         and (match["kind"], match["stem"], match["job"]) == (KIND, stem, str(number))

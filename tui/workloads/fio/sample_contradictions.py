@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import sqrt
 
-from tui.workloads.fio.loads import PACING
+from tui.workloads.fio.loads import PAUSING
 from tui.workloads.fio.options import JobOptions
 from tui.workloads.fio.printed import KIB, PRINTED, RAMPS, Entry, Found, PrintedDirection, has
 from tui.workloads.fio.snapshot import StatusLatency
 
 SAMPLE_S = 0.499  # fio takes a sample every 500 ms, or later; one millisecond is its slack
 OWN_SAMPLES = ("bwavgtime", "iopsavgtime", "log_avg_msec", "write_bw_log", "write_iops_log")
-PAUSING = (*PACING, "rate", "rate_iops", "startdelay", "verify", "zonemode", "read_iolog")
 PASSES = ("loops", "io_size", "verify", "number_ios", "latency_target", *RAMPS)
 BUCKET = 1 / 64
 SHORT_WAIT_NS = 100e6  # longest I/O: below this, nothing explains a second with a single I/O

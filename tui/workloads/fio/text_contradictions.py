@@ -23,7 +23,6 @@ from tui.workloads.fio.snapshot import (
 from tui.workloads.fio.text_output import Printed, PrintedSection
 
 SHARE_DIGIT = 0.5e-4  # shares of latencies have two decimals of a per cent
-LEVEL_DIGIT = 0.5e-3  # shares of depths have one
 GROUP_DIGIT = 0.006  # and shares of a group's rate two
 MEAN_DIGIT = 0.006
 DEEPEST = 1024  # I/Os in flight of a worker whose depth is not printed
@@ -233,7 +232,7 @@ def _syncs(section: PrintedSection, dirs: dict[str, StatusDirection]) -> Iterato
     if not figures.issued or _failed(section) or not figures.levels:
         return
     ios, syncs = sum(part.total_ios for part in dirs.values()), figures.issued[-1]
-    apart = distributions.of_syncs(figures.levels, ios, syncs, LEVEL_DIGIT, _in_flight(section))
+    apart = distributions.of_syncs(figures.levels, ios, syncs, _in_flight(section))
     timed = any(part.clat is not None for part in dirs.values())
     counted = section.job.sync is not None
     if apart < 0 or (

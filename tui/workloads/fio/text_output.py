@@ -66,7 +66,6 @@ OF_HOST = re.compile(r"<([^<>\s]+)>\s?")
 HOST_BELOW = re.compile(r".*<([^<>\s]+)>\s*")
 FACTORS = {"nsec": 1.0, "usec": 1e3, "msec": 1e6}
 POWERS = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-LEVEL_DIGIT = 0.5e-3  # shares of depths have one decimal of a per cent
 LEAST_SYNCS = 100  # with fewer, those at the end, which are not counted, are too many
 SAME_PRINT_S = 2.0  # results of one fio are stamped when they are printed, one after the other
 ISSUED_ORDER = ("read", "write", "trim", "sync")
@@ -411,7 +410,7 @@ class _Parser:
         assert self.section is not None
         counts = {name: int(count) for name, count in total.items()}
         syncs, ios = counts.pop("sync", 0), sum(counts.values())
-        apart = of_syncs(self.section.figures.levels, ios, syncs, LEVEL_DIGIT, 0)
+        apart = of_syncs(self.section.figures.levels, ios, syncs, 0)
         return syncs if syncs >= LEAST_SYNCS and abs(apart) <= syncs / 10 else 0
 
     def _number(self, text: str) -> float:
