@@ -31,7 +31,7 @@ from tui.view.comparison_formats import as_json
 from tui.view.document import Chart, DocumentTable, Facts
 from tui.view.report.content import ReportedRun, report_of
 from tui.view.report.vega import svg_of
-from tui.view.search_chart import curve_chart
+from tui.view.search_chart import HERE, curve_chart
 
 
 @pytest.fixture(scope="module")
@@ -196,7 +196,7 @@ def test_the_point_that_is_measured_tells_how_far_it_came(tmp_path: Path) -> Non
         )
         for reached in (None, view.now)
     )
-    assert drawn.count("◆") == without.count("◆") + 1
+    assert drawn.count(HERE) == without.count(HERE) + 1
 
 
 def test_of_two_limits_on_one_latency_the_strictest_is_reported_and_drawn(tmp_path: Path) -> None:

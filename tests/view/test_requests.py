@@ -26,7 +26,7 @@ def test_a_request_is_what_a_headline_names() -> None:
 def test_tables_name_the_request_and_say_once_what_findings_call_it() -> None:
     lines = summary_text(gets()).splitlines()
     assert any(line.startswith("GET (") for line in lines)
-    (told,) = (line for line in lines if "GET is read" in line)
+    (told,) = (line for line in lines if "GET counts as read" in line)
     assert "findings" in told and not any(line.startswith("read (") for line in lines)
     table = percentiles_table(gets().steps[0])
     assert table is not None and [column.title for column in table.columns][1] == "GET clat"

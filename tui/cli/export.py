@@ -33,7 +33,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="FILE|DIR",
-        help="output file, or a directory if the name ends in /",
+        help="output file; a directory if it exists, if the name ends in /, or if the format writes"
+        " several files",
     )
     add_flag(
         parser, "--stream", "follow a run until it ends; -o is a file, or an HTTP URL to push to"

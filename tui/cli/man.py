@@ -15,10 +15,20 @@ from tui.model.settings import KEYS
 SECTIONS = {
     "EXIT STATUS": [
         ("0", "complete"),
-        ("1", "complete, but a finding makes the run invalid; compare: worse; doctor: not ready"),
+        (
+            "1",
+            "complete, but a finding makes the run invalid; compare: worse; runs verify: differs;"
+            " doctor: not ready",
+        ),
         ("2", "usage error, or invalid profile, inventory or settings"),
-        ("3", "refused before any load"),
+        (
+            "3",
+            "refused before any load; compare: inconclusive or not comparable; runs verify: not"
+            " recomputed; hosts: not all ready",
+        ),
         ("4", "partial or failed"),
+        ("5", "no load met the limits"),
+        ("6", "a search ran out of points or time"),
         ("130", "interrupted and saved"),
     ],
     "ENVIRONMENT": [

@@ -29,7 +29,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Ask the engine to stop, wait until the run has ended, print the result."""
+    """Ask the engine to stop the run, wait for its end and print the result.
+
+    With --host, only ask it to stop the load on that host.
+    """
     from tui.cli.shared.progress import ProgressDisplay, await_record, follow, print_result
     from tui.journal.rundir import readable_plan
 

@@ -80,12 +80,9 @@ def extended(
     if not isinstance(tag, str):
         return document
     if tag in seen or len(seen) >= MAX_BASES:
+        wrong = "is a loop" if tag in seen else f"has more than {MAX_BASES} profiles"
         raise UsageError(
-            document.problem(
-                ("extends",),
-                f"extends: {' -> '.join([*seen, tag])} is a loop, or longer than {MAX_BASES}"
-                " profiles",
-            )
+            document.problem(("extends",), f"extends: {' -> '.join([*seen, tag])} {wrong}")
         )
     if base is None:
         raise UsageError(

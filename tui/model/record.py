@@ -541,6 +541,11 @@ class RunRecord(RecordPart):
     def judged_since(self, value: bool) -> None:
         self._judged_since = value
 
+    @property
+    def steps_run(self) -> int:
+        """Number of steps without those skipped because the figure was precise enough."""
+        return sum(step.state != "skipped" for step in self.steps)
+
     def requests_of(self, step: int | None) -> Mapping[str, str]:
         """Return the requests of a store by direction in a step; empty for None."""
         return {} if step is None else self.steps[step].requests

@@ -254,11 +254,12 @@ def _knee(record: SearchRecord) -> KneeRecord | None:
         return None
     found = knee([each.point.iops for each in points], [each.latency_ns for each in points])
     caveat = found.caveat
+    highest = max(each.point.iops for each in points) / RATE_REACHED
     missed = [
         offered
         for each in points
         if each.point.verdict == "breaks"
-        and each.point.iops < RATE_REACHED * (offered := each.point.offered_iops or 0.0)
+        and (offered := each.point.offered_iops or 0.0) > highest
     ]
     # where fewer I/Os are sent than are due, those that are sent stay fast
     if found.rate.value is None and missed:

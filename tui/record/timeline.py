@@ -42,7 +42,7 @@ class JournalData(Struct):
 def read_journal(journal: Path, lease_s: float = 0.0) -> JournalData:
     """Read the readable part of a journal; a missing journal is empty.
 
-    `lease_s`: how long a load runs without contact, which limits how far apart hosts may be.
+    `lease_s`: how long a load runs without contact, and so how far a host's samples may lag.
     """
     if not journal.exists():
         return JournalData(RunState(for_record=True))

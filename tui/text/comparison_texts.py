@@ -9,7 +9,7 @@ from tui.model.operands import Clause
 from tui.text.form import Text, text_by_code
 
 # for a run whose verdict or findings are not those sealed at its end
-NOT_AS_SEALED = "seal missing, or verdict or findings differ from it; see runs verify"
+NOT_AS_SEALED = "seal missing, or it does not match verdict and findings; see runs verify"
 
 
 def comparison_text(told: Clause | None) -> str:
@@ -55,7 +55,7 @@ COMPARISON: dict[str, Text] = {
         "{figures} figures tested together require {needed} repetitions, not {repetitions}"
     ),
     "wide-interval": "wide interval",
-    "short-runs": "one run each; whole seconds with data: {seconds} of {least_s:g} needed",
+    "short-runs": "one run each, with data of {seconds} whole seconds ({least_s:g} needed)",
     "no-spread-within-runs": "one run each, without data within the runs to estimate noise from",
     "few-repetitions": few_repetitions,
     # searches

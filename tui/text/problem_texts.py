@@ -94,7 +94,7 @@ def _too_much(what: str, most_bytes: int) -> str:
 def _slow_shell(limit_s: float, quote: str) -> str:
     return (
         f"logged in, but the login shell did not start within {limit_s:g} s: a start-up file may be"
-        f" waiting, or the link may be slow{f' It printed: {quote}' if quote else ''}"
+        f" waiting, or the link may be slow{f'; it printed: {quote}' if quote else ''}"
     )
 
 

@@ -149,9 +149,9 @@ def in_progress(
 
 RUNS: dict[str, Text] = {
     "allocation-ended": "{quote}",
-    "hosts-away": (
-        "{hosts:all} lost: a search requires all hosts; to continue once they are back: benchtui"
-        " runs resume, or u on Runs"
+    "hosts-away": lambda hosts, run_id="RUN": (
+        f"{', '.join(hosts)} lost: a search requires all hosts; to continue once they are back:"
+        f" benchtui runs resume {run_id}, or u on Runs"
     ),
     "host-lost": "a host was lost",
     "stops-at-loss": "{why}; stopping the run (on_host_loss: stop)",
@@ -177,8 +177,9 @@ RUNS: dict[str, Text] = {
     # of a search
     "limits-not-met": lambda limit: f"no measured load meets {limit or 'the limits'}",
     "closed-loop-only": "full load meets the limits, but no offered load was measured",
-    "search-unfinished": (
-        "the search is unfinished: {why}; to extend it: benchtui runs resume {option}, or u on Runs"
+    "search-unfinished": lambda why, option, run_id="RUN": (
+        f"search unfinished: {why}; to extend it: benchtui runs resume {run_id} {option}"
+        f" {'N' if option == '--points' else 'TIME'}, or u on Runs"
     ),
     # what the record adds
     "in-progress": in_progress,

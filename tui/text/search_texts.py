@@ -106,8 +106,8 @@ def slow_ios(limit: str, direction: str, ios: int, share: float) -> str:
 def slow_mean(limit: str, direction: str, mean_ns: float) -> str:
     """Return why a point with a limit on the mean was ended early."""
     return (
-        f"{named_limit(limit, direction)}: {units.latency(mean_ns)} on average so far; the point"
-        " exceeds the limit even if the rest took no time"
+        f"{named_limit(limit, direction)}: mean so far {units.latency(mean_ns)}; the point would"
+        " exceed the limit even if all remaining I/Os took no time"
     )
 
 
@@ -280,8 +280,8 @@ ANSWERS: dict[str, Text] = {
     ),
     "higher-load": higher_load,
     "arrivals": (
-        "random arrivals at a rate: full load is a closed loop, which sends nothing while it"
-        " waits; random arrivals may exceed the limits at a lower rate"
+        "random arrivals: full load was measured as a closed loop, which sends no new I/O until"
+        " one completes; with random arrivals a lower rate may exceed the limits"
     ),
     "points-left": points_left,
 }
@@ -296,7 +296,7 @@ CURVES: dict[str, Text] = {
     ),
     "few-host-counts": "{counts} host counts: too few to fit the law's three unknowns",
     "three-points": "three points for three unknowns: the fit cannot be checked",
-    "no-maximum": "no maximum: adding hosts has no measurable cost",
+    "no-maximum": "no maximum: throughput does not fall with more hosts, according to the model",
     "maximum-unbounded": "no upper bound for the number of hosts at the maximum",
     "maximum-too-far": "the maximum is too far beyond {hosts} hosts to estimate",
     "several": "{texts:lines}",

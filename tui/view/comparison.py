@@ -461,8 +461,8 @@ def several_sides_text(found: Sequence[Comparison]) -> str:
         return ""
     error = units.share(min(tested * ALPHA, 1.0))
     return (
-        f"each of the {tested} sides is compared with A by itself: if none differs, at least one is"
-        f" called better or worse by chance in up to {error} of such comparisons"
+        f"each of the {tested} sides is compared with A separately: even if none differs, the"
+        f" chance that at least one is called better or worse is up to {error}"
     )
 
 

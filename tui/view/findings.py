@@ -51,7 +51,7 @@ def early_text(record: RunRecord) -> str:
         return ""
     if len(record.steps) > 1:
         steps = {step for each in found for step in steps_of(each.scope)}
-        return f"{len(steps)} of {len(record.steps)} steps"
+        return f"{len(steps)} of {record.steps_run} steps"
     ran_s, due_s = (found[0].operands.get(name) for name in ("measured_s", "runtime_s"))
     return f"{units.seconds(ran_s)} of {units.seconds(due_s)}"
 

@@ -219,7 +219,8 @@ def named(names: list[str], room: int) -> list[Run]:
 def with_others(first: list[Run], others: list[str], room: int) -> list[Run]:
     """Return a finding followed by the names of other findings.
 
-    Its last clauses are dropped if they or the names need the room.
+    Drops the finding's last clauses to make room for the names; without room for any name, returns
+    the longest version of the finding that fits.
     """
     versions = _versions(first)
     for each in versions:

@@ -552,9 +552,16 @@ def legend(tables: Sequence[MatrixTable]) -> str:
     Lists show states in words, and each knee has its own line.
     """
     cells = [cell for table in tables if table.is_grid for cell in table.cells]
-    states = [state for state in SAID if any(cell.state == state for cell in cells)]
+    invalid = any(cell.invalid and cell.state not in SAID for cell in cells)
+    states = [
+        state
+        for state in SAID
+        if any(cell.state == state for cell in cells) or (state == "failed" and invalid)
+    ]
     some = any(cell.state == "missing" and cell.values for cell in cells)
     said = {**SAID, "missing": "fewer repetitions than planned"} if some else SAID
+    if invalid:
+        said = {**said, "failed": f"failed or {INVALID}"}
     parts = [f"{MARKS[state]} {said[state]}" for state in states]
     parts += (
         ["% of linear scaling"] if any(table.is_grid and table.scaling for table in tables) else []

@@ -310,7 +310,7 @@ ADDS = "adds"  # options of job files: Review shows this fact with the commands
 CACHES = {
     "no": "not dropped",
     "try": "dropped where permitted",
-    "require": "dropped; the run fails if not permitted",
+    "require": "dropped; a step fails if its caches cannot be dropped",
 }
 
 

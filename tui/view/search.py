@@ -340,7 +340,7 @@ def start_texts(search: SearchRecord) -> list[str]:
         because = f" ({reasons[0]})" if reasons and reasons[0] else ""
         together = any(len(each.percentiles_ns) > 1 for each in search.points)
         over = ", all directions together" if together else ""
-        return [f"{WITH_WAIT}: p{name} counted from when each I/O was due{over}{because}"]
+        return [f"{WITH_WAIT}: p{name} of the latency from intended start{over}{because}"]
     told = (worded(point.intended_reason) for point in search.points)
     unknown = list(dict.fromkeys(filter(None, told)))
     return [f"latency from intended start is unknown: {'; '.join(unknown)}"] if unknown else []

@@ -227,8 +227,8 @@ def finding_place(record: RunRecord, finding: Finding) -> str:
     steps = [step for step in steps_of(finding.scope) if step < count]
     if count < 2 or not steps:
         return ""
-    if len(steps) > NAMED_STEPS or len(steps) == count:
-        return f"on {len(steps)} of {count} steps"
+    if len(steps) > NAMED_STEPS or len(steps) == record.steps_run:
+        return f"on {len(steps)} of {record.steps_run} steps"
     return ", ".join(record.steps[step].name for step in steps)
 
 
@@ -278,8 +278,8 @@ def note_texts(step: StepRecord, kind: str) -> Iterator[str]:
 
 def request_texts(step: StepRecord) -> list[str]:
     """Return the directions that requests of a store count as; empty for files and devices."""
-    named = [f"{request} is {name}" for name, request in step.requests.items()]
-    return [f"in findings and limits {', '.join(named)}"] if named else []
+    named = [f"{request} counts as {name}" for name, request in step.requests.items()]
+    return [f"in findings and limits, {', '.join(named)}"] if named else []
 
 
 def window_texts(step: StepRecord, dirs: Mapping[str, AggregateRecord]) -> Iterator[str]:

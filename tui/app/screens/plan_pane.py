@@ -163,7 +163,7 @@ class PlanPane(TextPane):
         return self.preflight.answers if self.preflight.plan == self.plan else ()
 
     def needs_rate(self, plan: Plan) -> bool:
-        """Return whether the rate of an earlier layout matters, and was not looked for yet."""
+        """Return whether the rate of an earlier layout matters and has not been looked up."""
         return any(layout_bytes(plan).values()) and rate_key(plan) not in self.rates
 
     def take_rate(self, plan: Plan, rate: LayoutRate | None) -> None:

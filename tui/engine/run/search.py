@@ -200,4 +200,6 @@ def how_search_ended(ctx: RunContext) -> tuple[int, Clause | str]:
         return EXIT_COMPLETE, ""
     option = "--points" if len(points) >= search.points else "--within"
     why = why_over(search, points)
-    return EXIT_UNFINISHED, clause("search-unfinished", why=why, option=option)
+    return EXIT_UNFINISHED, clause(
+        "search-unfinished", why=why, option=option, run_id=ctx.run_id
+    )

@@ -178,7 +178,7 @@ async def _measured(ctx: RunContext, step: Step) -> None:
     await pause(ctx, [step])
     await bring_back(ctx)
     if away := [name for name in step.hosts if name not in {session.name for session in ctx.alive}]:
-        raise HostsAway(away)
+        raise HostsAway(away, ctx.run_id)
     check_filled(ctx, step)
     await run_step(ctx, step)
 

@@ -299,8 +299,8 @@ EXIT_COMPLETE, EXIT_PREFLIGHT, EXIT_PARTIAL, EXIT_NEVER_MET, EXIT_UNFINISHED = 0
 class HostsAway(RunRefused):
     """Ends a search whose lost hosts do not come back: fewer hosts have a different capacity."""
 
-    def __init__(self, hosts: Sequence[str]) -> None:
-        super().__init__(EXIT_PARTIAL, clause("hosts-away", hosts=[*hosts]))
+    def __init__(self, hosts: Sequence[str], run_id: str) -> None:
+        super().__init__(EXIT_PARTIAL, clause("hosts-away", hosts=[*hosts], run_id=run_id))
 
 
 class Duty(Struct, frozen=True):

@@ -62,7 +62,7 @@ DATA: dict[str, dict[str, Text]] = {
             "steady state unknown after {rounds:rounds}: too few for a window of {window:rounds}"
         ),
         "too-few-planned": (
-            "steady state unknown: not steady after {rounds:rounds}, too few for a window of"
+            "steady state unknown: only {rounds:rounds} planned, too few for a window of"
             " {window:rounds}"
         ),
         "not-steady": (

@@ -130,7 +130,9 @@ TIMES: dict[str, dict[str, Text]] = {
         "no-barrier": (
             "flushes do not reach the device: mounted without barriers on {options:bracket}"
         ),
-        "quick": "median flush {median_ns:latency} on {host}: a command to a device takes longer",
+        "quick": (
+            "median flush {median_ns:latency} on {host}: too fast to have reached a device"
+        ),
         "lost": (
             "{host}: {syncs_per_s:iops} syncs/s by the load generator, but the devices complete"
             " {flushes_per_s:iops} flushes/s"
