@@ -17,7 +17,9 @@ from tests.lab.sshd import SshdLab
 from tests.patience import wait_until
 from tui.app.dialogs.confirm import Confirm
 from tui.app.screens.live import LiveScreen
+from tui.engine import launch
 from tui.library.unfinished import unfinished_runs
+from tui.model.problem import UsageError
 
 
 def cut_off(home: Path, day: int) -> Path:
@@ -61,6 +63,22 @@ async def test_on_runs_the_question_is_about_the_run_under_the_cursor(home: Path
         await user.press("g", "R")
         await user.sees(lambda: isinstance(user.app.screen, Confirm))
         assert newer.name in user.text and older.name not in user.text
+
+
+async def test_a_run_whose_engine_cannot_start_is_named(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [cut_off(home, 18), cut_off(home, 19)]
+
+    def refuse(run_dir: Path) -> None:
+        raise UsageError("no room")
+
+    monkeypatch.setattr(launch, "check_room", refuse)
+    async with opened(options(home)) as user:
+        await user.press("R")
+        await user.sees(lambda: isinstance(user.app.screen, Confirm))
+        await user.press("y")
+        await user.sees(lambda: all(f"{run_dir.name}: no room" in user.told for run_dir in runs))
 
 
 @pytest.mark.e2e

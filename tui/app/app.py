@@ -157,8 +157,7 @@ class BenchtuiApp(AppShell):
         ):
             for screen in self.steps.made.values():
                 screen.show_notice("interrupted", "")
-            work = resuming.recover(runs, self.open_live, self.answer_questions)
-            self.run_worker(work, group="recover-runs", exclusive=True)
+            self.run_worker(resuming.recover(self, runs), group="recover-runs", exclusive=True)
 
     # -- moving between screens
 

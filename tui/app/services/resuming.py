@@ -182,24 +182,22 @@ async def runs_to_recover(shell: AppShell, at_hand: Path | None) -> list[Path]:
     return []
 
 
-async def recover(
-    runs: Sequence[Path], begun: Callable[[Path], object], asked: Callable[[Questions], object]
-) -> None:
-    """Recover runs one after another, because they may share hosts.
-
-    `begun` is called with the directory of each run whose engine is up, `asked` with the login
-    questions.
-    """
+async def recover(shell: AppShell, runs: Sequence[Path]) -> None:
+    """Recover runs one after another, because they may share hosts; show each one live."""
     from tui.engine.launch import spawn_asking
     from tui.journal.rundir import is_running
     from tui.library.unfinished import is_unfinished
 
     for run_dir in runs:
         if await asyncio.to_thread(is_unfinished, run_dir):
-            questions = await asyncio.to_thread(spawn_asking, run_dir, "recover")
+            try:
+                questions = await asyncio.to_thread(spawn_asking, run_dir, "recover")
+            except BenchtuiError as error:
+                shell.notify(f"{run_dir.name}: {error}", severity="error")
+                continue
             await until(partial(_is_taken_up, run_dir), BEGIN_S)
-            begun(run_dir)
-            asked(questions)
+            shell.open_live(run_dir)
+            shell.answer_questions(questions)
             await until(lambda place=run_dir: not is_running(place), LONGEST_S)  # type: ignore[misc]
 
 
