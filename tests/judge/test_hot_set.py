@@ -5,6 +5,8 @@ client's alone.
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.profiles.test_presets import FIO, rendered
@@ -63,6 +65,30 @@ def test_what_any_drive_keeps_in_its_buffer_is_no_figure_of_storage(
 def test_blocks_that_are_read_once_come_from_no_cache_however_few() -> None:
     assert found("hot-set", reads(16 * MIB, ios=4096)) == []
     assert said("hot-set", reads(16 * MIB, ios=8192)) == [("warning", round(0.9 * 16 * MIB))]
+
+
+SKEWS = (
+    None,
+    Skew("zipf:1.2", "zipf", 1.2),
+    Skew("pareto:0.2", "pareto", 0.2),
+    Skew("zoned:99/1:1/99", "zoned", zones=((0.99, 0.01), (0.01, 0.99))),
+)
+
+
+@given(
+    size=st.sampled_from((MIB, 16 * MIB, 30 * MIB, 64 * MIB, GIB, 100 * GIB)),
+    skew=st.sampled_from(SKEWS),
+    ios=st.integers(100, 10_000_000),
+    more=st.floats(1.0, 1000.0),
+)
+def test_what_a_running_load_is_told_its_result_has_too(
+    size: int, skew: Skew | None, ios: int, more: float
+) -> None:
+    now = reads(size, ios, skew)
+    running = now.steps[0].model_copy(update={"state": "running", "measured_s": 10.0})
+    if any(each.severity == "warning" for each in found("hot-set", replace(now, steps=[running]))):
+        final = found("hot-set", reads(size, round(ios * more), skew))
+        assert [each.severity for each in final] == ["warning"]
 
 
 def test_the_hosts_blocks_are_added_but_those_of_a_shared_file_once() -> None:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 HOT = 0.9  # share of the I/Os that go to the hot set
 # I/Os per touched block, from which most hit a cached block
 AGAIN = 2.0
+MANY = 1e6  # times the I/Os so far
 MOVING = ("read", "write", MIXED, BOTH)
 DRIVE, ARRAY = default("hot-set.drive"), default("hot-set.array")
 
@@ -79,13 +80,15 @@ def hot_set(at: StepEvidence) -> Iterator[CheckResult]:
     """
     if at.step.jobs and not any(job.direct for job in at.step.jobs if job.stores):
         raise UnknownError("page-cache")
-    found = hot_sets(at)
+    running = at.record.state == "running"
+    # of a running load, the I/Os so far, and the blocks that any number of them may touch
+    found = hot_sets(at, 1.0 if running else None)
     if any(each.id == "cache-off" and each.answer == "yes" for each in at.run.plan.attested):
         return
     every = _sum(list(found.values()), _room(at))
     if every.times < AGAIN:
         return
-    hot = every.hot_bytes
+    hot = _sum([*hot_sets(at, MANY).values()], _room(at)).hot_bytes if running else every.hot_bytes
     operands: Operands = {
         "share": HOT,
         "hot_bytes": round(hot),
@@ -114,8 +117,12 @@ def hot_set(at: StepEvidence) -> Iterator[CheckResult]:
         yield CheckResult("info", "controller", round(hot), array, operands=operands)
 
 
-def hot_sets(at: StepEvidence) -> dict[str, HotSet]:
-    """Return the hot set of each host. Raises UnknownError if none is known."""
+def hot_sets(at: StepEvidence, times: float | None = None) -> dict[str, HotSet]:
+    """Return the hot set of each host. Raises UnknownError if none is known.
+
+    `times`: how many times the I/Os so far; by default, those of a running load at its end at the
+    rate so far.
+    """
     jobs = [job for job in at.step.jobs if job.stores and {"read", "write"} & set(job.directions)]
     if not jobs:
         raise UnknownError(Moot.DATA if at.step.jobs else "job-parameters")
@@ -124,7 +131,7 @@ def hot_sets(at: StepEvidence) -> dict[str, HotSet]:
         raise UnknownError("io-range")
     found: dict[str, HotSet] = {}
     for task in at.step.tasks:
-        sets = [each for job in jobs if (each := _of_job(at, task, job)) is not None]
+        sets = [each for job in jobs if (each := _of_job(at, task, job, times or 1 / at.passed))]
         if sets and len(sets) == len(jobs):
             found[task.host] = _sum(sets, sum(spec.total_bytes for spec in task.files))
     if not found:
@@ -162,13 +169,12 @@ def _room(at: StepEvidence) -> float:
     return float(sum(files.values())) if all(files.values()) else 0.0
 
 
-def _of_job(at: StepEvidence, task: HostTask, job: JobLoad) -> HotSet | None:
+def _of_job(at: StepEvidence, task: HostTask, job: JobLoad, times: float) -> HotSet | None:
     """Return the hot set of a job's workers; None if its I/Os were not counted."""
     dirs = of_job(at, task.host, job)
     counted = {name: dirs[name] for name in each_io_once(dirs) if name in MOVING}
-    # of a running load: projected to its end at the rate so far
-    ios = sum(each.ios for each in counted.values()) / at.passed
-    moved = sum(each.bytes for each in counted.values()) / at.passed
+    ios = sum(each.ios for each in counted.values()) * times
+    moved = sum(each.bytes for each in counted.values()) * times
     # all files of the host as one
     whole = job.range_bytes or sum(spec.total_bytes for spec in task.files)
     if not ios or not moved or not whole:

@@ -169,14 +169,20 @@ def _paused(at: StepEvidence) -> Iterator[CheckResult]:
         held = [each for each in held if each[0] > PAUSED_S]
         if not held or 2 * len(pace.agent_late) > pace.agent.count:
             continue
-        paused_s, late = max(held, key=lambda each: each[0])
         ios = sum(part.ios for part in at.record.results.per_host.get(host, {}).values())
-        rest_s = (at.record.measured_s or 0.0) - late.interval_s
-        if rest_s > 0 and late.ios > (late.interval_s - paused_s / 2) * (ios - late.ios) / rest_s:
-            continue  # the load continued: only its reports were late
+        held = [(seconds, late) for seconds, late in held if not _went_on(at, seconds, late, ios)]
+        if not held:
+            continue
+        paused_s, late = max(held, key=lambda each: each[0])
         operands: Operands = {"host": host, "paused_s": paused_s, "from_s": late.from_s}
         operands["of_s"] = at.record.measured_s
         yield CheckResult("warning", "paused", round(paused_s, 3), 0.0, {"hosts": host}, operands)
+
+
+def _went_on(at: StepEvidence, seconds: float, late: Late, ios: int) -> bool:
+    """Return whether a load did its usual I/Os in a time in which only its reports were late."""
+    rest_s = (at.record.measured_s or 0.0) - late.interval_s
+    return rest_s > 0 and late.ios > (late.interval_s - seconds / 2) * (ios - late.ios) / rest_s
 
 
 def _both_late_s(pace: Pace, late: Late) -> float:
