@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tui.judge.severity import by_weight
 from tui.judge.wording import bottleneck_text, message_of, proof_text
+from tui.library.summary import tags_text
 from tui.metrics import registry, units
 from tui.metrics.buckets import SHOWN_NAMES, SHOWN_PERCENTILES
 from tui.metrics.facts import FactsTogether, compare
@@ -161,9 +162,7 @@ def _about(record: RunRecord) -> list[str]:
     for each in record.resumed:
         lines += _wrapped("taken over", f"{each.utc}, after {each.gap_s:.1f} s without an engine")
     if record.tags:
-        lines += _wrapped(
-            "tags", ", ".join(f"{name}={value}" for name, value in record.tags.items())
-        )
+        lines += _wrapped("tags", tags_text(record.tags))
     return lines
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tui.app.screens.result_page import Page, course, metric_rule, slow_tails
 from tui.app.widgets.graph_panels import KEYS
+from tui.library.summary import tags_text
 from tui.metrics import registry, units
 from tui.metrics.buckets import PERCENTILES, SHOWN_PERCENTILES, label
 from tui.metrics.facts import hosts_text
@@ -547,9 +548,8 @@ def facts_lines(page: Page, width: int, _: int) -> list[Line]:
     record = page.record
     lines: list[Line] = []
     changed = ", ".join(f"{name}={value}" for name, value in record.profile.changed.items())
-    tags = ", ".join(f"{name}={value}" for name, value in record.tags.items())
     versions = ", ".join(sorted(set(record.provenance.tool_versions.values())))
-    sections = [("Changed", changed), ("Tags", tags), ("Tool", versions)]
+    sections = [("Changed", changed), ("Tags", tags_text(record.tags)), ("Tool", versions)]
     sections += [("Note", note.text) for note in record.notes]
     sections += [("Prepared", text) for text in precondition_texts(record)]
     sections += [("Attested", text) for text in attest_texts(record)]

@@ -15,6 +15,7 @@ from tui.analysis.criteria import criteria_of, judge
 from tui.judge.catalogue import BY_ID
 from tui.judge.severity import by_weight
 from tui.judge.wording import bottleneck_text, gap_reasons_of, message_of, proof_text, reasons_of
+from tui.library.summary import tags_text
 from tui.metrics import units
 from tui.metrics.facts import compare
 from tui.metrics.units import plural
@@ -153,14 +154,7 @@ def _facts(record: RunRecord) -> Iterator[tuple[str, list[str]]]:
         "taken over",
         [f"{each.utc}, after {each.gap_s:.1f} s without an engine" for each in record.resumed],
     )
-    yield (
-        "tags",
-        (
-            [", ".join(f"{name}={value}" for name, value in record.tags.items())]
-            if record.tags
-            else []
-        ),
-    )
+    yield "tags", [tags_text(record.tags)] if record.tags else []
     yield "notes", [note.text for note in record.notes]
     yield "left behind", [*_files_left(record), *left_texts(record.objects_left)]
 
