@@ -5,6 +5,7 @@ their modules.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from textual.css.stylesheet import Stylesheet
 
 from tests.app.quiet import quiet
 from tests.e2e import forked
+from tui.app.app import BenchtuiApp
 from tui.engine import launch
 
 
@@ -22,6 +24,17 @@ from tui.engine import launch
 def forked_engines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Engines are processes of their own, as always, but need not load what others have loaded."""
     monkeypatch.setattr(launch, "start_program", forked.start_program)
+
+
+@pytest.fixture
+def no_suspend(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test has no terminal to give away; the editor runs for real."""
+
+    @contextmanager
+    def suspend(self: BenchtuiApp) -> Iterator[None]:
+        yield
+
+    monkeypatch.setattr(BenchtuiApp, "suspend", suspend)
 
 
 @pytest.fixture(scope="session")

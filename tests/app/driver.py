@@ -125,3 +125,11 @@ def write_inventory(home: Path, text: str = INVENTORY) -> Path:
     path = home / "inventory.yaml"
     path.write_text(text)
     return path
+
+
+async def go_to_profile(user: User, tag: str) -> None:
+    """Move the cursor of Profiles to a profile."""
+    await user.press("2")
+    await user.sees(lambda: user.scope == "profiles" and bool(user.app.screen.entries))  # type: ignore[attr-defined]
+    user.app.screen.picklist.move_to(tag)  # type: ignore[attr-defined]
+    await user.pilot.pause()

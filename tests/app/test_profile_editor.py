@@ -6,16 +6,15 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.app.driver import User, opened, options
+from tests.app.driver import User, go_to_profile, opened, options
 from tests.patience import PATIENCE_S
-from tui.app.app import BenchtuiApp
 from tui.app.frame.step_screen import KeyBar
 from tui.app.screens import editor as screens_editor
 from tui.app.screens.editor import EditorScreen, with_default, written
@@ -29,6 +28,8 @@ from tui.app.screens.editor_text import (
 )
 from tui.engine.inputs.profile_files import SCHEMA_FILE
 from tui.model.yaml_text import load
+
+pytestmark = pytest.mark.usefixtures("no_suspend")
 
 OWN = """\
 profile: my/reads
@@ -88,24 +89,6 @@ async def editing(
         found = Editing(user, path)
         await user.sees(lambda: found.screen.judged.text == OWN)
         yield found
-
-
-async def go_to(user: User, tag: str) -> None:
-    await user.press("2")
-    await user.sees(lambda: user.scope == "profiles" and bool(user.app.screen.entries))  # type: ignore[attr-defined]
-    user.app.screen.picklist.move_to(tag)  # type: ignore[attr-defined]
-    await user.pilot.pause()
-
-
-@pytest.fixture(autouse=True)
-def no_suspend(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A test has no terminal to give away; the editor runs for real."""
-
-    @contextmanager
-    def suspend(self: BenchtuiApp) -> Iterator[None]:
-        yield
-
-    monkeypatch.setattr(BenchtuiApp, "suspend", suspend)
 
 
 # -- the text
@@ -485,7 +468,7 @@ async def test_the_file_can_be_edited_in_another_editor(home: Path) -> None:
 async def test_e_on_a_profile_of_ones_own_edits_it(home: Path) -> None:
     path = own_file(home)
     async with opened(options(home), size=WIDE) as user:
-        await go_to(user, "my/reads")
+        await go_to_profile(user, "my/reads")
         await user.press("e")
         await user.sees(lambda: isinstance(user.app.screen, EditorScreen))
         assert user.app.screen.file.path == path  # type: ignore[attr-defined]
@@ -493,7 +476,7 @@ async def test_e_on_a_profile_of_ones_own_edits_it(home: Path) -> None:
 
 async def test_e_on_a_preset_extends_it_under_a_name_of_ones_own(home: Path) -> None:
     async with opened(options(home), size=WIDE) as user:
-        await go_to(user, "weka/read-iops")
+        await go_to_profile(user, "weka/read-iops")
         await user.press("e")
         await user.sees("New profile based on weka/read-iops")
         await user.press("enter")
@@ -509,7 +492,7 @@ async def test_e_on_a_preset_extends_it_under_a_name_of_ones_own(home: Path) -> 
 
 async def test_a_preset_can_be_copied_instead(home: Path) -> None:
     async with opened(options(home), size=WIDE) as user:
-        await go_to(user, "weka/read-iops")
+        await go_to_profile(user, "weka/read-iops")
         await user.press("N")
         await user.sees("New profile based on weka/read-iops")
         await user.press("tab", "tab", "enter")
@@ -522,7 +505,7 @@ async def test_a_preset_can_be_copied_instead(home: Path) -> None:
 async def test_a_name_that_is_taken_or_no_name_is_refused_while_it_is_typed(home: Path) -> None:
     own_file(home)
     async with opened(options(home), size=WIDE) as user:
-        await go_to(user, "weka/read-iops")
+        await go_to_profile(user, "weka/read-iops")
         await user.press("e")
         await user.press("ctrl+u")
         await user.types("my/reads")

@@ -6,23 +6,23 @@ import json
 import shutil
 import sys
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.app.driver import User, opened, options
+from tests.app.driver import User, go_to_profile, opened, options
 from tests.patience import PATIENCE_S
-from tui.app.app import BenchtuiApp
 from tui.app.screens.profiles import READING, ProfilesScreen
 from tui.app.screens.profiles_text import best, columns, matched, overwrites_device, score
 from tui.app.terminal.theme import SYMBOLS
 from tui.app.widgets.picklist import Heading
 from tui.engine.inputs.profiles import Catalogue, CatalogueEntry
 from tui.text.line import LABEL, WARN
+
+pytestmark = pytest.mark.usefixtures("no_suspend")
 
 OWN = """\
 profile: lab/nightly
@@ -43,17 +43,6 @@ def own_profile(home: Path, text: str = OWN, name: str = "lab/nightly") -> Path:
     return path
 
 
-@pytest.fixture(autouse=True)
-def no_suspend(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A test has no terminal to give away; the editor runs for real."""
-
-    @contextmanager
-    def suspend(self: BenchtuiApp) -> Iterator[None]:
-        yield
-
-    monkeypatch.setattr(BenchtuiApp, "suspend", suspend)
-
-
 def editor(home: Path, code: str) -> dict[str, str]:
     """An $EDITOR that changes the file `path` as the code says."""
     script = home / "editor.py"
@@ -63,25 +52,18 @@ def editor(home: Path, code: str) -> dict[str, str]:
     return {"TERM": "xterm-256color", "EDITOR": f"{sys.executable} {script}"}
 
 
-async def go_to(user: User, tag: str) -> None:
-    await user.press("2")
-    await user.sees(lambda: user.scope == "profiles" and bool(user.app.screen.entries))  # type: ignore[attr-defined]
-    user.app.screen.picklist.move_to(tag)  # type: ignore[attr-defined]
-    await user.pilot.pause()
-
-
 async def test_a_large_terminal_shows_the_job_file_below_the_description(home: Path) -> None:
     own_profile(home)
     for size, fits in (((200, 60), True), ((80, 24), False)):
         async with opened(options(home), size=size) as user:
-            await go_to(user, "lab/nightly")
+            await go_to_profile(user, "lab/nightly")
             await user.sees("Nightly")
             assert ("[global]" in user.text or "[j]" in user.text) == fits
 
 
 async def test_every_preset_is_listed_under_its_family(home: Path) -> None:
     async with opened(options(home), size=(120, 140)) as user:
-        await go_to(user, "demo/quick")
+        await go_to_profile(user, "demo/quick")
         for tag in Catalogue(home / "none").names():
             family, _, name = tag.partition("/")
             await user.sees(name)
@@ -90,7 +72,7 @@ async def test_every_preset_is_listed_under_its_family(home: Path) -> None:
 
 async def test_the_text_beside_the_list_follows_the_cursor(home: Path) -> None:
     async with opened(options(home), size=(120, 36)) as user:
-        await go_to(user, "demo/quick")
+        await go_to_profile(user, "demo/quick")
         await user.sees("Ten seconds of mixed random I/O")
         await user.press("j")
         assert "Ten seconds of mixed random I/O" not in user.text
@@ -98,13 +80,13 @@ async def test_the_text_beside_the_list_follows_the_cursor(home: Path) -> None:
 
 async def test_a_family_shows_what_its_profiles_measure(home: Path) -> None:
     async with opened(options(home), size=(120, 36)) as user:
-        await go_to(user, "#weka")
+        await go_to_profile(user, "#weka")
         await user.sees("read-iops  read IOPS")
 
 
 async def test_it_says_source_parameters_and_what_is_measured(home: Path) -> None:
     async with opened(options(home), size=(120, 36)) as user:
-        await go_to(user, "weka/read-iops")
+        await go_to_profile(user, "weka/read-iops")
         await user.sees("measures  read IOPS")
         await user.sees("WEKA 4.3 performance tests")
         await user.sees(lambda: "numjobs 192" in " ".join(user.text.split()))
@@ -112,7 +94,7 @@ async def test_it_says_source_parameters_and_what_is_measured(home: Path) -> Non
 
 async def test_v_shows_the_job_file_as_the_host_would_get_it(home: Path) -> None:
     async with opened(options(home), size=(120, 36)) as user:
-        await go_to(user, "demo/quick")
+        await go_to_profile(user, "demo/quick")
         await user.press("v")
         await user.sees("[global]")
         assert "benchtui-demo.local.$jobnum" in user.text
@@ -122,7 +104,7 @@ async def test_v_shows_the_job_file_as_the_host_would_get_it(home: Path) -> None
 async def test_a_profile_of_ones_own_is_marked(home: Path) -> None:
     own_profile(home)
     async with opened(options(home), size=(120, 36)) as user:
-        await go_to(user, "lab/nightly")
+        await go_to_profile(user, "lab/nightly")
         await user.sees("yours")
 
 
@@ -131,7 +113,7 @@ async def test_a_broken_profile_is_listed_with_every_problem_and_its_place_and_c
 ) -> None:
     path = own_profile(home, OWN.replace("randread", "randred").replace("title", "titel"))
     async with opened(options(home), size=(140, 36)) as user:
-        await go_to(user, str(path))
+        await go_to_profile(user, str(path))
         await user.sees("cannot read this profile")
         await user.sees("2:1       unknown key 'titel'")
         await user.sees("5:22      rw: found 'randred'")
@@ -143,7 +125,7 @@ async def test_a_broken_profile_is_listed_with_every_problem_and_its_place_and_c
 
 async def test_the_filter_narrows_by_tag_and_title(home: Path) -> None:
     async with opened(options(home)) as user:
-        await go_to(user, "demo/quick")
+        await go_to_profile(user, "demo/quick")
         await user.press("slash")
         await user.types("mapr 8k")
         rows = [row.tag for row in user.app.screen.picklist.rows if not isinstance(row, Heading)]  # type: ignore[attr-defined]
@@ -154,7 +136,7 @@ async def test_the_filter_narrows_by_tag_and_title(home: Path) -> None:
 
 async def test_enter_chooses_and_continues_to_review(home: Path) -> None:
     async with opened(options(home, hosts=("local",))) as user:
-        await go_to(user, "demo/quick")
+        await go_to_profile(user, "demo/quick")
         await user.press("enter")
         assert user.scope == "review"
         assert user.app.selection.profile == "demo/quick"
@@ -163,14 +145,14 @@ async def test_enter_chooses_and_continues_to_review(home: Path) -> None:
 
 async def test_escape_goes_back_to_hosts(home: Path) -> None:
     async with opened(options(home)) as user:
-        await go_to(user, "demo/quick")
+        await go_to_profile(user, "demo/quick")
         await user.press("escape")
         assert user.scope == "hosts"
 
 
 async def test_a_preset_is_not_for_the_editor_outside(home: Path) -> None:
     async with opened(options(home), size=(120, 36)) as user:
-        await go_to(user, "demo/quick")
+        await go_to_profile(user, "demo/quick")
         await user.press("E")
         await user.is_told("presets are read-only")
 
@@ -179,7 +161,7 @@ async def test_what_is_changed_in_the_editor_outside_is_shown(home: Path) -> Non
     own_profile(home)
     environ = editor(home, "path.write_text(text.replace('Nightly', 'Daily'))")
     async with opened(options(home, environ=environ), size=(120, 36)) as user:
-        await go_to(user, "lab/nightly")
+        await go_to_profile(user, "lab/nightly")
         await user.press("E")
         await user.sees("Daily")
 
@@ -188,7 +170,7 @@ async def test_a_mistake_made_in_the_editor_is_shown_on_return(home: Path) -> No
     own_profile(home)
     environ = editor(home, "path.write_text(text.replace('randread', 'randred'))")
     async with opened(options(home, environ=environ), size=(120, 36)) as user:
-        await go_to(user, "lab/nightly")
+        await go_to_profile(user, "lab/nightly")
         await user.press("E")
         await user.sees("cannot read this profile")
         await user.sees("randred")
@@ -203,7 +185,7 @@ async def test_an_editor_that_does_not_work_is_reported(
     own_profile(home)
     environ = {"TERM": "xterm-256color", "EDITOR": command}
     async with opened(options(home, environ=environ), size=(120, 36)) as user:
-        await go_to(user, "lab/nightly")
+        await go_to_profile(user, "lab/nightly")
         await user.press("E")
         await user.is_told(said)
         assert user.scope == "profiles"
@@ -211,7 +193,7 @@ async def test_an_editor_that_does_not_work_is_reported(
 
 async def test_tab_goes_to_the_text_where_j_scrolls(home: Path) -> None:
     async with opened(options(home), size=(80, 24)) as user:
-        await go_to(user, "weka/read-iops")
+        await go_to_profile(user, "weka/read-iops")
         await user.press("tab", "j", "j")
         assert user.cursor == "weka/read-iops"
         assert user.app.screen.detail.scroll_offset.y == 2  # type: ignore[attr-defined]
@@ -219,7 +201,7 @@ async def test_tab_goes_to_the_text_where_j_scrolls(home: Path) -> None:
 
 async def test_a_file_that_is_made_outside_appears_by_itself(home: Path) -> None:
     async with opened(options(home), size=(120, 36)) as user:
-        await go_to(user, "demo/quick")
+        await go_to_profile(user, "demo/quick")
         await user.sees(lambda: user.app.screen._stamps is not None)  # type: ignore[attr-defined]
         own_profile(home)
         await user.sees(lambda: "lab/nightly" in [entry.tag for entry in user.app.screen.entries])  # type: ignore[attr-defined]
@@ -229,7 +211,7 @@ async def test_a_file_that_is_made_outside_appears_by_itself(home: Path) -> None
 async def test_the_text_of_a_file_that_is_changed_outside_follows(home: Path) -> None:
     path = own_profile(home)
     async with opened(options(home), size=(120, 36)) as user:
-        await go_to(user, "lab/nightly")
+        await go_to_profile(user, "lab/nightly")
         await user.sees(lambda: user.app.screen._stamps is not None)  # type: ignore[attr-defined]
         path.write_text(OWN.replace("Nightly", "Weekly figures"))
         await user.sees("Weekly figures")
@@ -241,7 +223,7 @@ async def test_the_text_of_a_file_that_is_changed_outside_follows(home: Path) ->
 
 async def test_the_filter_finds_letters_in_turn_and_selects_what_fits_best(home: Path) -> None:
     async with opened(options(home)) as user:
-        await go_to(user, "demo/quick")
+        await go_to_profile(user, "demo/quick")
         await user.press("slash")
         for typed, best in (
             ("wkreadio", "weka/read-iops"),
@@ -271,7 +253,7 @@ def test_a_search_selects_no_profile_that_overwrites_a_device_if_another_fits_as
 
 async def test_a_job_that_was_just_saved_is_seen_whatever_the_filter_says(home: Path) -> None:
     async with opened(options(home, hosts=("local",))) as user:
-        await go_to(user, "demo/quick")
+        await go_to_profile(user, "demo/quick")
         await user.press("slash")
         await user.types("4k random read qd7")
         await user.press("enter", "enter")
@@ -290,7 +272,7 @@ def is_under_cursor(user: User, key: str) -> bool:
 
 async def test_a_profile_that_was_just_made_is_seen_whatever_the_filter_says(home: Path) -> None:
     async with opened(options(home)) as user:
-        await go_to(user, "demo/quick")
+        await go_to_profile(user, "demo/quick")
         await user.press("slash")
         await user.types("wkreadio")
         await user.sees(lambda: user.cursor == "weka/read-iops")
@@ -310,7 +292,7 @@ async def test_what_was_used_last_comes_first_and_a_profile_says_what_it_takes(h
     async with opened(options(home), size=(120, 36)) as user:
         await user.press("2")
         await user.sees(lambda: user.scope == "profiles" and user.cursor == "@demo/quick")
-        await go_to(user, "vitastor/raw-linear-write")
+        await go_to_profile(user, "vitastor/raw-linear-write")
         await user.sees("overwritten if the target is one")
         await user.press("g", "j")
         assert user.cursor == "@demo/quick"
@@ -391,7 +373,7 @@ async def test_a_slow_read_does_not_replace_what_a_newer_one_has_shown(
 ) -> None:
     own_profile(home)
     async with opened(options(home)) as user:
-        await go_to(user, "demo/quick")
+        await go_to_profile(user, "demo/quick")
         screen = user.app.screen
         assert isinstance(screen, ProfilesScreen)
         real, reading, go_on = Catalogue.list, threading.Event(), threading.Event()

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.driver import User, opened, options
+from tests.app.driver import opened, options
 from tests.app.journal_maker import RUN_ID, RunMaker, host_names
+from tests.app.test_export import path_of
 from tests.cli.test_compare import keep
 from tests.samples.records import IOPS, run, step
 from tui.app.dialogs.export import ExportRequest
 from tui.app.services import exporting
 from tui.app.services.exporting import free_path, write_report
-from tui.app.widgets.form import TextInput
 from tui.library.build import write_record
 from tui.model.problem import BenchtuiError
 
@@ -25,13 +25,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     return tmp_path / "here"
-
-
-def proposed(user: User) -> str:
-    """The path in the dialog; empty while there is none."""
-    return "".join(
-        field.value for field in user.app.screen.query("#export-path").results(TextInput)
-    )
 
 
 async def test_w_asks_for_the_format_and_leaves_names_out_on_demand(
@@ -45,12 +38,12 @@ async def test_w_asks_for_the_format_and_leaves_names_out_on_demand(
         await user.press("enter")
         await user.sees("ENDED EARLY")
         await user.press("w")
-        await user.sees(lambda: proposed(user) == f"{here}/{RUN_ID}.html")
+        await user.sees(lambda: path_of(user) == f"{here}/{RUN_ID}.html")
         await user.press("escape", "6", "w")
         await user.sees("□ names, addresses, paths and notes")
         await user.press("down", "space")
         await user.sees("■ names, addresses")
-        await user.sees(lambda: proposed(user) == f"{here}/report-redacted.md")
+        await user.sees(lambda: path_of(user) == f"{here}/report-redacted.md")
         await user.press("tab")
         await user.types("fio")
         await user.press("enter")
@@ -139,7 +132,7 @@ async def test_a_report_under_way_is_shown_until_it_is_there(
         await user.press("6")
         await user.sees("weka/read-iops")
         await user.press("w")
-        await user.sees(lambda: proposed(user) == f"{here}/{RUN_ID}.html")
+        await user.sees(lambda: path_of(user) == f"{here}/{RUN_ID}.html")
         await user.press("enter")
         await user.sees(exporting.WRITING)
         await user.press("down", "enter")

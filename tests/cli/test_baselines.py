@@ -8,8 +8,8 @@ import jsonschema
 import pytest
 
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
+from tests.cli.test_profiles import run
 from tests.samples.records import with_texts_of
-from tui.cli.main import main
 from tui.library.build import write_record
 
 Captured = pytest.CaptureFixture[str]
@@ -22,13 +22,6 @@ setups: {a: {}}
 workloads:
   - {profile: weka/read-iops, hosts: 3, results: [{read: {iops: 10k}}]}
 """
-
-
-def run(capsys: Captured, *argv: str) -> tuple[int, str, str]:
-    """Run the command; return its exit code, stdout and stderr."""
-    code = main(argv)
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -21,6 +20,7 @@ from urllib.request import urlopen
 import pytest
 from line_protocol_parser import parse_line
 
+from tests.lab.sshd import free_port
 from tests.patience import PATIENCE_S, wait_until
 from tui.export.save import export
 from tui.export.stream import follow
@@ -104,12 +104,6 @@ def program(name: str, package: str, folder: Path) -> Path:
         pytest.skip(f"no {name} on this machine, and {package} cannot be had")
     subprocess.run(["dpkg-deb", "-x", packages[0], folder / "root"], check=True)
     return folder / "root" / "usr" / "bin" / name
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @contextmanager

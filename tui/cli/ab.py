@@ -378,14 +378,14 @@ def interim_result(experiment: AbTest) -> InterimLook | None:
     found, new = after_looks(values[0], values[1], room, experiment.detect, floor, made)
     experiment.kept += keep_looks(new, of_a, of_b, run_store().runs_dir)
     if found is not None and found != experiment.look:
-        interval = f"{change_text(found.low)} … {change_text(found.high)}"
+        interval = f"{units.change(found.low)} … {units.change(found.high)}"
         going = (
             f"undecided, continuing to at most {found.most} runs"
             if found.answer == "go on"
             else found.answer
         )
         say(
-            f"after {found.runs} runs: B compared with A {change_text(found.ratio)} ({interval}),"
+            f"after {found.runs} runs: B compared with A {units.change(found.ratio)} ({interval}),"
             f" {going}"
         )
     experiment.look = found
@@ -442,11 +442,6 @@ def floor_of(record: RunRecord) -> Floor | None:
         if figure is not None
         else None
     )
-
-
-def change_text(ratio: float) -> str:
-    """Return a ratio as a change: ``+3.1 %``."""
-    return f"{(ratio - 1) * 100:+.1f} %"
 
 
 def concluded(experiment: AbTest, found: InterimLook | None) -> int:
@@ -515,10 +510,10 @@ def answer_text(experiment: AbTest, found: InterimLook | None, word: str) -> str
             f"undecided: out of time; {least}. To continue: --name {experiment.name} --within"
             " DURATION"
         )
-    interval = f"({change_text(found.low)} … {change_text(found.high)})"
+    interval = f"({units.change(found.low)} … {units.change(found.high)})"
     if word == "no difference as large":
         return f"no difference of {experiment.detect * 100:g} % or more {interval}"
-    return (f"B is {word}: {change_text(found.ratio)} {interval}, decided after {found.runs} runs;"
+    return (f"B is {word}: {units.change(found.ratio)} {interval}, decided after {found.runs} runs;"
             f" detectable change {found.detectable * 100:.1f} %")  # fmt: skip
 
 

@@ -134,6 +134,11 @@ def exact(value: int | None) -> str:
     return UNKNOWN if value is None else f"{value:,}"
 
 
+def change(ratio: float) -> str:
+    """Format a ratio as a change: 1.031 -> "+3.1 %"."""
+    return share(ratio - 1, 1, "+")
+
+
 def six_digits(value: float | None) -> float | None:
     """Round a value to six significant digits; None stays None."""
     return None if value is None else float(f"{value:.6g}")

@@ -93,8 +93,8 @@ def last_change_runs(found: Trend) -> list[Run]:
     return [
         (
             (
-                f"{word} since {found.runs[last.at].run_id}: {(last.ratio - 1) * 100:+.1f} % (p"
-                f" {last.p:.3f})"
+                f"{word} since {found.runs[last.at].run_id}: {units.change(last.ratio)}"
+                f" (p {last.p:.3f})"
             ),
             role,
         )
@@ -114,7 +114,7 @@ def change_runs(found: Trend, change: ChangePoint | None) -> list[Run]:
     if change is None:
         return []
     word, role = change_word(found, change)
-    return [(f"{word} since this run: {(change.ratio - 1) * 100:+.1f} % (p {change.p:.3f})", role)]
+    return [(f"{word} since this run: {units.change(change.ratio)} (p {change.p:.3f})", role)]
 
 
 CHART_ROWS = 16

@@ -7,6 +7,7 @@ from statistics import median
 from typing import Any
 
 from tui.analysis.trend import LEAST, Trend, others_of
+from tui.metrics import units
 from tui.metrics.registry import BY_UNIT
 from tui.metrics.units import plural
 from tui.model.record import RunRecord
@@ -52,13 +53,9 @@ def _change_text(found: Trend) -> tuple[str, str]:
     since = found.runs[last.at]
     when = f", {since.utc[:10]}" if since.utc else ""
     return (
-        f"{runs}: {word} since {since.run_id}{when}: {_percent(last.ratio)} (p {last.p:.3f})",
+        f"{runs}: {word} since {since.run_id}{when}: {units.change(last.ratio)} (p {last.p:.3f})",
         role,
     )
-
-
-def _percent(ratio: float) -> str:
-    return f"{(ratio - 1) * 100:+.1f} %"
 
 
 def _table(record: RunRecord, trends: Sequence[Trend]) -> DocumentTable:
@@ -76,7 +73,7 @@ def _table(record: RunRecord, trends: Sequence[Trend]) -> DocumentTable:
             change_cell: Cell = (
                 ""
                 if change is None
-                else (f"{_percent(change.ratio)} (p {change.p:.3f})", _role(found, begin))
+                else (f"{units.change(change.ratio)} (p {change.p:.3f})", _role(found, begin))
             )
             shown = metric.with_unit(middle) if metric is not None else f"{middle:g}"
             since = f"{first.run_id} ({first.utc[:10]})" if first.utc else first.run_id

@@ -129,22 +129,21 @@ def _counted(job: JobOptions, size: int) -> Iterator[tuple[str, int]]:
     files = len(named) or max(job.count("nrfiles"), 1)
     each = _file_bytes(job, files)
     if not each or each % size:
-        raise _unplanned(job, f"file size {each} is not a multiple of the object size {size}")
+        raise job.refused(f"file size {each} is not a multiple of the object size {size}")
     if named:
         apart = (job.size("offset_increment") or 0) >= each
         if job.numjobs > 1 and not apart and job.writes:
             why = (
                 f"its {job.numjobs} workers use the same objects; use filename_format with $jobnum"
             )
-            raise _unplanned(job, why)
+            raise job.refused(why)
         yield from ((f"{name}_*", each // size * (job.numjobs if apart else 1)) for name in named)
         return
     template = job.get("filename_format") or DEFAULT_FORMAT
     for word, several in (("$jobnum", job.numjobs > 1), ("$filenum", files > 1)):
         if several and word not in template.lower():
-            raise _unplanned(
-                job,
-                f"filename_format={template} needs {word}, so that each object has its own name",
+            raise job.refused(
+                f"filename_format={template} needs {word}, so that each object has its own name"
             )
     pattern = re.sub(r"\$(jobnum|filenum)", "*", template, flags=re.IGNORECASE)
     name = re.sub(r"\$jobname", lambda _: job.name, pattern, flags=re.IGNORECASE)
@@ -155,7 +154,7 @@ def _file_bytes(job: JobOptions, files: int) -> int:
     """Return the size of each file in bytes. Raises UsageError."""
     whole, each = job.size("size"), job.size("filesize")
     if each is None and whole is None:
-        raise _unplanned(job, "size or filesize is required: it determines the number of objects")
+        raise job.refused("size or filesize is required: it determines the number of objects")
     return each if each is not None else (whole or 0) // files
 
 
@@ -163,14 +162,10 @@ def _split(job: JobOptions, name: str) -> tuple[str, str]:
     """Return (host/bucket, key) of a name; the first part of its path is the bucket."""
     if not name.startswith("/") or "$" in name:
         allowed = "must start with / and use no variables except $jobname, $jobnum and $filenum"
-        raise _unplanned(job, f"object name '{name}': {allowed}")
+        raise job.refused(f"object name '{name}': {allowed}")
     bucket, _, key = name.lstrip("/").partition("/")
     host = job.get("http_host") or "localhost"
     return (f"{host}/{bucket}", key) if key else (host, bucket)
-
-
-def _unplanned(job: JobOptions, why: str) -> UsageError:
-    return UsageError(f"{job.called}{why}")
 
 
 def sets_of(jobs: Sequence[JobOptions]) -> list[ObjectSet]:

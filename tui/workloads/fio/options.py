@@ -127,7 +127,11 @@ class JobOptions(Struct, frozen=True):
 
     def wrong(self, option: str, value: str, allowed: str) -> UsageError:
         """Return the error for a value that cannot be planned."""
-        return UsageError(f"{self.called}{option}={value}: expected {allowed}")
+        return self.refused(f"{option}={value}: expected {allowed}")
+
+    def refused(self, why: str) -> UsageError:
+        """Return the error for a job that cannot be planned or changed."""
+        return UsageError(f"{self.called}{why}")
 
     @property
     def engine(self) -> str:

@@ -132,7 +132,7 @@ def vary(profile: Profile, params: Mapping[str, ParamValue], change: Change) -> 
     jobs: Jobs = {}
     for job in job_options(shared, read):
         if job.makes_no_data or job.engine in DELETING_ENGINES:
-            raise cannot(job, "each file is processed only once")
+            raise job.refused("each file is processed only once")
         jobs |= make(job, own.jobs[job.name])
     changed: dict[str, object] = {"jobs": jobs}
     if change == "no-rate":
@@ -141,11 +141,6 @@ def vary(profile: Profile, params: Mapping[str, ParamValue], change: Change) -> 
         changed["shared"] = without(own.shared, RATES)
     body: Fio = own.model_copy(update=changed)
     return profile.model_copy(update={profile.tool: body})
-
-
-def cannot(job: JobOptions, why: str) -> UsageError:
-    """Return the error for a job that cannot be changed."""
-    return UsageError(f"{job.called}{why}")
 
 
 def without(options: Own, names: tuple[str, ...]) -> dict[str, Scalar | None]:
@@ -195,9 +190,9 @@ def other_half(job: JobOptions) -> dict[str, Scalar | None]:
 def half_workers(job: JobOptions, own: Own) -> Jobs:
     """Halve the workers; the remaining ones keep their files. Raises UsageError."""
     if "{" in (job.get("numjobs") or ""):
-        raise cannot(job, "hosts have different numbers of workers")
+        raise job.refused("hosts have different numbers of workers")
     if job.numjobs < 2:
-        raise cannot(job, "one worker cannot be halved")
+        raise job.refused("one worker cannot be halved")
     return {job.name: {**own, "numjobs": job.numjobs // 2}}
 
 
@@ -207,11 +202,11 @@ def half_block(job: JobOptions, own: Own) -> Jobs:
         job.get(name) for name in ("bsrange", "blocksize_range", "bssplit", "bs_unaligned")
     )
     if several or "," in (job.get("bs") or ""):
-        raise cannot(job, "the job has several block sizes")
+        raise job.refused("the job has several block sizes")
     block = job.size("bs") or LEAST_BLOCK
     if block < 2 * LEAST_BLOCK:
         least = f"expected at least {2 * LEAST_BLOCK} bytes"
-        raise cannot(job, f"cannot halve blocks of {job.get('bs') or '4k'}: {least}")
+        raise job.refused(f"cannot halve blocks of {job.get('bs') or '4k'}: {least}")
     return {job.name: {**without(own, ("blocksize",)), "bs": block // 2}}
 
 
