@@ -16,7 +16,7 @@ from tui.cli.shared.review import review_text
 from tui.engine.inputs.profiles import Catalogue, LoadedProfile
 from tui.engine.plan.plan import Choices, build_plan
 from tui.engine.preflight.destroy import unnamed_devices
-from tui.engine.run.steps import fills_of, tell_round
+from tui.engine.run.steps import fills_needed, tell_round
 from tui.metrics.steady import rounds_before
 from tui.model.event import DirectionResult, HostResult
 from tui.model.operands import is_clause
@@ -285,7 +285,7 @@ def test_an_image_is_filled_by_its_engine_on_one_host_when_it_was_named(
     ]
     (name,) = made.steps[0].tasks[0].images
     assert unnamed_devices(made) == [name] and made.steps[0].tasks[0].writes_bytes is None
-    assert list(fills_of(made.steps, made.steps[1])) == [made.steps[0]]
+    assert list(fills_needed(made.steps, made.steps[1])) == [made.steps[0]]
 
 
 def test_an_engine_that_names_no_image_cannot_be_filled(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from tui.library.build import build_record
 from tui.metrics.histogram import Histogram
 from tui.model.event import AnyEvent, DirectionSample
 from tui.model.figure_record import SeriesColumns, SeriesRecord
-from tui.record.figures import whole_seconds, window_rates
+from tui.record.figures import covered_seconds, window_rates
 from tui.record.step import build_step
 from tui.record.timeline import read_journal
 
@@ -98,11 +98,11 @@ def test_a_second_that_is_settled_keeps_its_value() -> None:
 def test_a_second_is_known_when_every_host_that_was_there_was_there_all_of_it() -> None:
     one: list[float | None] = [0.4, 1.0, 1.0, 0.95, None]
     other: list[float | None] = [None, 0.5, 1.0, 1.0, 1.0]
-    assert whole_seconds([one, other]) == [None, None, 1.0, pytest.approx(0.975), 1.0]
+    assert covered_seconds([one, other]) == [None, None, 1.0, pytest.approx(0.975), 1.0]
 
 
 def test_a_measurement_too_short_for_a_second_is_taken_as_it_is() -> None:
-    assert whole_seconds([[0.3, 0.4]]) == [None, pytest.approx(0.4)]
+    assert covered_seconds([[0.3, 0.4]]) == [None, pytest.approx(0.4)]
 
 
 def test_the_rate_in_a_window_takes_the_share_of_the_seconds_at_its_ends() -> None:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from tui.model.address import HostAddress
 from tui.model.problem import UsageError
 from tui.remote.keys import AgentKeyPair
-from tui.remote.ssh_include import words_in
+from tui.remote.ssh_include import host_words
 from tui.remote.ssh_options import ALIASES, OPTIONS, REFUSED
 from tui.remote.sshconfig import Keyring, Resolved, resolve
 from tui.remote.sshfile import ConfigFiles
@@ -342,7 +342,7 @@ def test_file_that_includes_itself_is_reported(tmp_path: Path, text: str) -> Non
     path.write_text(text.format(path=path, folder=tmp_path))
     with pytest.raises(HostError, match="includes itself"):
         resolve(HostAddress(name="h1"), path, ())
-    assert list(words_in(path)) == []
+    assert list(host_words(path)) == []
 
 
 def test_files_that_multiply_are_reported(tmp_path: Path) -> None:
@@ -351,7 +351,7 @@ def test_files_that_multiply_are_reported(tmp_path: Path) -> None:
         (tmp_path / str(number)).write_text(f"Include {again} {again}\nHost h{number}\n")
     with pytest.raises(HostError, match="more than 1000 files"):
         resolve(HostAddress(name="h1"), tmp_path / "0", ())
-    assert sorted(words_in(tmp_path / "0")) == sorted(f"h{number}" for number in range(13))
+    assert sorted(host_words(tmp_path / "0")) == sorted(f"h{number}" for number in range(13))
 
 
 def test_control_characters_of_a_configuration_do_not_reach_the_terminal(tmp_path: Path) -> None:
@@ -360,7 +360,7 @@ def test_control_characters_of_a_configuration_do_not_reach_the_terminal(tmp_pat
     with pytest.raises(HostError) as caught:
         resolve(HostAddress(name="good"), path, ())
     assert caught.value.message.isprintable()
-    assert list(words_in(path)) == ["good"]
+    assert list(host_words(path)) == ["good"]
 
 
 def test_include_never_searches_a_whole_file_system(tmp_path: Path) -> None:
@@ -370,7 +370,7 @@ def test_include_never_searches_a_whole_file_system(tmp_path: Path) -> None:
     path = tmp_path / "main"
     path.write_text(f"Include {tmp_path}/**/config\n")
     assert resolve(HostAddress(name="deep"), path, ()).port == 22
-    assert list(words_in(path)) == []
+    assert list(host_words(path)) == []
 
 
 def test_a_home_directory_of_nobody_is_no_file(tmp_path: Path) -> None:
@@ -387,7 +387,7 @@ def test_a_home_directory_of_nobody_is_no_file(tmp_path: Path) -> None:
     path.write_text("Include ~no-such-user/config\nHost h1\n")
     with pytest.raises(HostError, match="home directory"):
         resolve(HostAddress(name="h1"), path, ())
-    assert list(words_in(path)) == ["h1"]
+    assert list(host_words(path)) == ["h1"]
 
 
 def test_private_parts_of_asyncssh_that_we_use_are_there() -> None:
@@ -416,7 +416,7 @@ def test_a_line_without_a_keyword_is_an_error_that_names_it(tmp_path: Path, line
         resolve(HostAddress(name="h1"), path, ())
     except HostError as error:
         assert str(path) in str(error)
-    list(words_in(path))
+    list(host_words(path))
 
 
 def test_files_of_a_configuration_are_limited_together(tmp_path: Path) -> None:
@@ -428,14 +428,14 @@ def test_files_of_a_configuration_are_limited_together(tmp_path: Path) -> None:
     with pytest.raises(HostError, match="larger than 4 MiB"):
         resolve(HostAddress(name="h1"), path, ())
     with pytest.raises(UsageError, match="larger than 4 MiB"):
-        list(words_in(path))
+        list(host_words(path))
 
 
 def test_names_of_a_configuration_are_limited_together(tmp_path: Path) -> None:
     path = tmp_path / "config"
     path.write_text("".join(f"Host h{number}\n" for number in range(20_000)))
     with pytest.raises(UsageError, match="more than 16384 hosts"):
-        list(words_in(path))
+        list(host_words(path))
 
 
 def test_an_include_looks_at_so_many_names_and_no_more(
@@ -451,7 +451,7 @@ def test_an_include_looks_at_so_many_names_and_no_more(
     with pytest.raises(HostError, match="more than 10 names"):
         resolve(HostAddress(name="h1"), path, ())
     with pytest.raises(UsageError, match="more than 10 names"):
-        list(words_in(path))
+        list(host_words(path))
 
 
 def test_a_null_byte_in_an_include_names_no_file(tmp_path: Path) -> None:

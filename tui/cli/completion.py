@@ -196,7 +196,7 @@ def hosts(prefix: str) -> Iterable[str]:
     In a list with commas the last word is completed; hosts already in it are left out.
     """
     from tui.model.hostspec import LOCAL, STDIN, source_of, split
-    from tui.remote.ssh_include import PATTERN, words_in
+    from tui.remote.ssh_include import PATTERN, host_words
     from tui.sources.base import installed_sources
 
     parts = split(prefix + "?")  # the last one is being typed
@@ -216,7 +216,7 @@ def hosts(prefix: str) -> Iterable[str]:
     names = [*known, *(f"@{group}" for group in groups), LOCAL]
     names += [
         word
-        for word in words_in(user_settings().ssh_config or from_home("~/.ssh/config"))
+        for word in host_words(user_settings().ssh_config or from_home("~/.ssh/config"))
         if not PATTERN & set(word)
     ]
     if typed and not any(name.startswith(typed) for name in names):

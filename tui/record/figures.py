@@ -132,7 +132,7 @@ def column_of(
     host: str | None, direction: str, rates: Mapping[Kind, Sequence[Values]]
 ) -> SeriesColumns:
     """Return the values of all parts together, from the `rates` of each part by kind."""
-    known = whole_seconds(rates["covered"])
+    known = covered_seconds(rates["covered"])
     means = quotients(add_values(rates["lat_sum"]), add_values(rates["lat_n"]))
     return SeriesColumns(
         host=host,
@@ -143,7 +143,7 @@ def column_of(
     )
 
 
-def whole_seconds(covered: Sequence[Values]) -> list[float | None]:
+def covered_seconds(covered: Sequence[Values]) -> list[float | None]:
     """Return the divisor for the amounts of each second; None if a host covered only part of the
     second.
 

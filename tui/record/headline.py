@@ -236,7 +236,7 @@ def run_headline(
     if headline is None:
         return None
     record = blank(headline)
-    groups = [group for group in repetitions(steps) if group]
+    groups = [group for group in figures_by_point(steps) if group]
     unfit = {*wrong, *(step.index for step in steps if is_short(step))}
     fit = [group for group in groups if not unfit & {index for _, index in group}]
     points = [middle(group) for group in fit or groups]
@@ -284,7 +284,7 @@ def blank(headline: Headline) -> HeadlineRecord:
     return HeadlineRecord(**asdict(headline), unit=METRICS[headline.metric].unit)
 
 
-def repetitions(steps: Sequence[StepRecord]) -> list[list[tuple[float, int]]]:
+def figures_by_point(steps: Sequence[StepRecord]) -> list[list[tuple[float, int]]]:
     """Return the steps with a figure as (figure, step index), grouped by point, without warm-ups.
 
     The group of a point without a figure is empty.

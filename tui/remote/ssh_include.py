@@ -86,7 +86,7 @@ def _names_in(place: str) -> Iterator[str]:
         return
 
 
-def words_in(path: Path) -> Iterator[str]:
+def host_words(path: Path) -> Iterator[str]:
     """Yield host names and patterns of an SSH configuration and its includes, each file once.
 
     Skips unreadable files. Raises UsageError for a configuration that is too large.

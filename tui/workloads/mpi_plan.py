@@ -167,7 +167,7 @@ def flag_problems(texts: Mapping[str, str], names: Iterable[str]) -> Iterator[st
             yield f"{name}: '{texts[name]}' is neither true nor false"
 
 
-def whole_seconds(text: str) -> int:
+def seconds_given(text: str) -> int:
     """Return whole seconds, from 60, 60.0 or 60s; -1 if not a whole number from 0 to LONGEST_S."""
     try:
         seconds = parse_duration(text)
@@ -178,7 +178,7 @@ def whole_seconds(text: str) -> int:
 
 def seconds_problem(texts: Mapping[str, str], name: str, least: int) -> Iterator[str]:
     """Yield a problem if a key is not a whole number of seconds from `least` to LONGEST_S."""
-    if whole_seconds(texts[name]) < least:
+    if seconds_given(texts[name]) < least:
         yield (
             f"{name}: '{texts[name]}' is not a whole number of seconds from {least} to {LONGEST_S}"
         )

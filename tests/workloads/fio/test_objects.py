@@ -15,7 +15,7 @@ from tui.engine.inputs.profiles import Catalogue
 from tui.engine.plan.plan import Choices, build_plan
 from tui.engine.preflight.destroy import HostFindings, judge_targets, unnamed_devices
 from tui.engine.preflight.preview import HostTargets, Preview, check_names, overwrites
-from tui.engine.run.steps import fills_of
+from tui.engine.run.steps import fills_needed
 from tui.engine.session.history import fills_of_objects
 from tui.model.objects import ObjectSet
 from tui.model.plan import Plan, at_once
@@ -107,7 +107,7 @@ def test_objects_are_put_before_they_are_got_or_deleted(
     assert does(plan) == order
     for step in plan.steps:
         needed = order[step.index] != ("put",)
-        assert [fill.tasks[0].objects[0].key for fill in fills_of(plan.steps, step)] == (
+        assert [fill.tasks[0].objects[0].key for fill in fills_needed(plan.steps, step)] == (
             [step.tasks[0].objects[0].key] if needed else []
         )
 

@@ -412,7 +412,7 @@ def columns(
         ordered_by("hosts", "hosts", lambda run: str(len(run.hosts) or units.UNKNOWN), 6,
             right=True, gap=1, drop=4 if narrow else 0),
         ordered_by("headline", "headline",
-            lambda run: headline_of(run, with_state=tight), least=17, most=20, right=True),
+            lambda run: headline_run(run, with_state=tight), least=17, most=20, right=True),
         Column(CHANGE, lambda run: change_of(run, around().history, tight=tight), least=7, most=9,
             right=True, drop=3 if tight or not narrow else 2),
         ordered_by("p99", "p99", lambda run: units.latency(run.p99_ns), least=7, most=8,
@@ -479,7 +479,7 @@ def named(run: RunSummary) -> list[Run]:
     return [*([("* ", ACCENT)] if run.starred else []), (run.profile or run.run_id, BRIGHT)]
 
 
-def headline_of(run: RunSummary, *, with_state: bool = False) -> Run:
+def headline_run(run: RunSummary, *, with_state: bool = False) -> Run:
     """Return the headline of a run, in its short form if there is one; of an invalid run dimmed.
 
     `with_state`: for a run without figures, its state.

@@ -25,7 +25,7 @@ from tui.model.bounded import MOST_SMALL_BYTES, read_text
 from tui.model.operands import unique
 from tui.model.paths import from_home
 from tui.model.problem import Problem, UsageError, unreadable
-from tui.remote.ssh_include import PATTERN, words_in
+from tui.remote.ssh_include import PATTERN, host_words
 from tui.sources.base import SourceContext, installed_sources
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Fleet:
         """All words of the configuration's Host lines: names and patterns."""
         if self._config_words is None:
             path = self.ssh_config or from_home("~/.ssh/config")
-            self._config_words = list(dict.fromkeys(words_in(path)))
+            self._config_words = list(dict.fromkeys(host_words(path)))
         return self._config_words
 
     def all(self, named: Sequence[str] = ()) -> list[tuple[HostAddress, Origin]]:

@@ -138,7 +138,7 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
         + vain_options(steps, names),
         hosts=hosts,
         steps=steps,
-        headline=headline_of(profile),
+        headline=profile_headline(profile),
         latency_kind=profile.latency,
         target=target_of(profile, params) or next(filter(None, (s.target for s in steps)), None),
         cleanup=profile.prepare.cleanup if choices.cleanup is None else choices.cleanup,
@@ -242,7 +242,7 @@ def loads_on_servers(hosts: Sequence[HostAddress]) -> list[Clause | str]:
     return [clause("loads-on-servers", hosts=names)] if names else []
 
 
-def headline_of(profile: Profile) -> Headline | None:
+def profile_headline(profile: Profile) -> Headline | None:
     """Return the headline of a profile; None for a suite."""
     spec = profile.headline_spec
     return (

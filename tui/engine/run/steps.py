@@ -49,7 +49,7 @@ def not_filled(ctx: RunContext, step: Step) -> Clause | None:
     """Return which hosts have not filled the step's files as planned, and what to do; None if all
     have.
     """
-    for fill in fills_of(ctx.plan.steps, step):
+    for fill in fills_needed(ctx.plan.steps, step):
         hosts = [session.name for session in ctx.taking_part(step) if session.name in fill.hosts]
         # one host fills an image for all
         if any(task.images or task.objects for task in fill.tasks):
@@ -63,7 +63,7 @@ def not_filled(ctx: RunContext, step: Step) -> Clause | None:
     return None
 
 
-def fills_of(steps: list[Step], step: Step) -> Iterator[Step]:
+def fills_needed(steps: list[Step], step: Step) -> Iterator[Step]:
     """Yield earlier steps that fill files used by this step."""
     used = _used(step)
     for fill in steps[: step.index] if not step.is_fill else ():

@@ -21,9 +21,9 @@ from tui.workloads.mpi_plan import (
     launch_of,
     launch_problems,
     refuse,
+    seconds_given,
     seconds_problem,
     texts_of,
-    whole_seconds,
 )
 
 VALID_S = 300
@@ -47,7 +47,7 @@ def resolve(tag: str, spec: Io500, values: Mapping[str, str]) -> MpiLaunch:
     texts = texts_of(spec, ("stonewall", "skip", "drop_caches"), values)
     settings = {name: expand(value, values).strip() for name, value in spec.settings.items()}
     refuse(tag, "io500", _problems(texts, settings))
-    seconds = whole_seconds(texts["stonewall"])
+    seconds = seconds_given(texts["stonewall"])
     own = {"global.drop-caches": "TRUE"} if texts["drop_caches"].lower() in WORDS_TRUE else {}
     own |= {"debug.stonewall-time": str(seconds)}
     skip = {f"{name}.run": "FALSE" for name in _names(texts["skip"])}

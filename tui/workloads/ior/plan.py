@@ -22,9 +22,9 @@ from tui.workloads.mpi_plan import (
     launch_of,
     launch_problems,
     refuse,
+    seconds_given,
     seconds_problem,
     texts_of,
-    whole_seconds,
 )
 
 APIS = ("POSIX", "MPIIO", "MMAP")
@@ -96,7 +96,7 @@ def resolve(tag: str, spec: Ior, values: Mapping[str, str]) -> MpiLaunch:
     ]
     phases = ["-w", "-r"] if "read" in texts["phases"] else ["-w"]
     sizes = [f"-t {transfer}", f"-b {block}", f"-s {texts['segments']}"]
-    seconds = whole_seconds(texts["stonewall"])
+    seconds = seconds_given(texts["stonewall"])
     wall = [f"-D {seconds}", WEAR_OUT] if seconds else []
     return launch_of(
         spec,
