@@ -10,6 +10,7 @@ from tui.judge.cpus import is_left, wanted
 from tui.judge.limits import reached_io_limit
 from tui.judge.load import is_reached, occupied, offered_rates
 from tui.judge.observed import (
+    bound_for_seconds,
     carries_load,
     clients_of,
     cpu_bound_hosts,
@@ -67,6 +68,8 @@ def _no_other(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> Clause:
         return clause("no-other-but-some-cpus", held=held, of=len(hosts))
     if cpu_bound_hosts(at):
         return clause("no-other-but-busy-cpus")
+    if bound_for_seconds(at, hosts):
+        return clause("no-other-but-for-seconds")
     blind = any(carries_load(at, host) and not is_sized(at, host) for host in hosts)
     return clause("no-other-but-links-unknown" if blind else "no-other")
 

@@ -6,9 +6,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.judge.check import CheckResult, Moot, StepEvidence, UnknownError, of_job, step_check
+from tui.judge.check import (
+    CheckResult,
+    Moot,
+    StepEvidence,
+    UnknownError,
+    of_hosts_in_step,
+    of_job,
+    step_check,
+)
 from tui.judge.machines import file_systems
-from tui.judge.observed import clients_of, record_of
+from tui.judge.observed import client_of, clients_of, record_of
 from tui.judge.traffic import LEAST_S
 from tui.metrics import units
 from tui.metrics.telemetry import parse_column
@@ -33,6 +41,17 @@ AMPLIFY = ("btrfs", "bcachefs", "f2fs", "zfs")
 COUNTED = {"read": ("rd", "rd_server"), "write": ("wr", "wr_server")}
 
 
+def _uncounted(at: StepEvidence, name: str) -> str:
+    """Return why the traffic of a host cannot be compared with its load's, as a code; empty if it
+    can, or if that of storage nodes is.
+    """
+    if (host := client_of(at, name)) is None:
+        return "telemetry"
+    counted = any(host in group and _extra(at, group) for group in _machines(at))
+    return "" if counted or _servers_of_reads(at) else "byte-counters"
+
+
+@of_hosts_in_step(lambda at, host: _uncounted(at, host.name))
 @step_check(
     "other-traffic",
     "Foreign traffic",

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.judge.check import CheckResult, Moot, StepEvidence, UnknownError, step_check
-from tui.judge.observed import clients_of
+from tui.judge.check import (
+    CheckResult,
+    Moot,
+    StepEvidence,
+    UnknownError,
+    of_hosts_in_step,
+    step_check,
+)
+from tui.judge.observed import client_of, clients_of
 from tui.judge.traffic import HALF, LEAST_S, fell_short
 from tui.metrics import units
 from tui.metrics.telemetry import parse_column
@@ -20,6 +27,13 @@ MOVED = default("object-traffic.moved")
 WAYS = {"read": "rx", "write": "tx"}  # GETs are received, PUTs are sent
 
 
+def _uncounted(at: StepEvidence, name: str) -> str:
+    """Return why the traffic of a host's links is unknown, as a code; empty if it is known."""
+    host = client_of(at, name)
+    return "" if host is not None and any(_shares(at, host)) else "byte-counters"
+
+
+@of_hosts_in_step(lambda at, host: _uncounted(at, host.name))
 @step_check(
     "object-traffic",
     "Objects cross the network",

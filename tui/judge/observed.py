@@ -38,7 +38,7 @@ from tui.model.host_tables import BlockLayer, Mount, Nic, rows
 from tui.model.operands import Clause, Operands, clause
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tui.model.host_record import HostRecord
     from tui.model.step_record import HostTelemetryRecord, Scalar, TaskRecord
@@ -172,6 +172,19 @@ def _bound_mostly(at: StepEvidence, host: HostTelemetryRecord) -> Clause | None:
     return clause("cpu-for-seconds", what=why, seconds=seconds, of_s=whole_s)
 
 
+def full_links(at: StepEvidence, hosts: Sequence[HostTelemetryRecord]) -> dict[str, Clause]:
+    """Return the hosts with a full link, and which."""
+    return {host.host: link for host in hosts if (link := _full(at, host))}
+
+
+def bound_for_seconds(at: StepEvidence, hosts: Sequence[HostTelemetryRecord]) -> bool:
+    """Return whether a client's CPU or link was at its limit for most of the time, if not on
+    average.
+    """
+    carrying = [host for host in hosts if carries_load(at, host)]
+    return bool(_bound(at) or full_links(at, carrying))
+
+
 def _window_s(host: HostTelemetryRecord) -> float:
     """Return the length of the measured window of a host."""
     return (host.end_s or 0.0) - (host.start_s or 0.0)
@@ -236,7 +249,7 @@ def network(at: StepEvidence) -> Iterator[CheckResult]:
     hosts = [host for host in hosts if carries_load(at, host)]
     if not hosts:
         raise UnknownError(Moot.NETWORK)
-    full = {host.host: link for host in hosts if (link := _full(at, host))}
+    full = full_links(at, hosts)
     lossy = {host.host: why for host in hosts if (why := lost_packets(host, at.passed))}
     for code, found in (("full", full), ("lossy", lossy)):
         if found:

@@ -64,7 +64,7 @@ ENDED = ("done", "cut")
         f" allowed for; in loads of {CHANGE_S} to {ROUNDS * ROUND_S - 1} whole seconds,"
         " the rate does not jump by more than"
         f" {units.share(RANGE)} of the higher rate and {APART:g} standard deviations of"
-        f" the seconds before and after (in {TRIMMED_S} seconds or more also {APART_TRIMMED:g},"
+        f" the seconds before and after (or, in {TRIMMED_S} seconds or more, {APART_TRIMMED:g}"
         " without the most different second of each part)"
     ),
     advice=(

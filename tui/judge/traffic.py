@@ -60,8 +60,9 @@ COUNTED = (("read", "read_bytes", "rd", "rd_server"), ("write", "write_bytes", "
         " a slow clock is named as a possible cause if tool-clock has too few samples"
     ),
     advice=(
-        "The rest came from a cache or from blocks that were never written: lay out all"
-        " files, use direct=1, or make the working set larger than the caches."
+        "The rest probably came from a cache or from blocks that were never written: lay out all"
+        " files, use direct=1, or make the working set larger than the caches. A client that"
+        " bypasses the kernel is not counted either."
     ),
     source="/proc/PID/io of the load, /proc/diskstats, /proc/self/mountstats",
     when="files",

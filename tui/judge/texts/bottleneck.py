@@ -51,12 +51,13 @@ CAVEATS = {
     "no-other-but-links-unknown": "link speeds are unknown",
     "no-other-but-some-cpus": "client CPU on {held} of {of} hosts",
     "no-other-but-busy-cpus": "client CPUs are busy, mostly with other work",
+    "no-other-but-for-seconds": "client CPU or links at their limit for most seconds",
 }
-LINKS, *CPUS = CAVEATS
+LINKS, *CLIENTS = CAVEATS
 BOTTLENECK: dict[str, Text] = {
     "no-other": NO_OTHER,
     LINKS: f"{NO_OTHER}; {CAVEATS[LINKS]}",
-    **{code: f"{DEFAULT} ({CAVEATS[code]})" for code in CPUS},
+    **{code: f"{DEFAULT} ({CAVEATS[code]})" for code in CLIENTS},
     "offered-rate": offered,
     "own-pauses": (
         "the load itself: its workers spend {share:share} of the time in think time, the rest in"

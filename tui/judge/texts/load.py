@@ -131,7 +131,8 @@ TIMES: dict[str, dict[str, Text]] = {
             "flushes do not reach the device: mounted without barriers on {options:bracket}"
         ),
         "quick": (
-            "median flush {median_ns:latency} on {host}: too fast to have reached a device"
+            "median flush {median_ns:latency} on {host}: faster than a command to a PCI Express"
+            " device"
         ),
         "lost": (
             "{host}: {syncs_per_s:iops} syncs/s by the load generator, but the devices complete"

@@ -53,8 +53,10 @@ BY_COUNTER = {
 
 
 def for_seconds(what: str, seconds: float, of_s: float) -> str:
-    """Return what applied for a part of the time: ``99 % busy for 40 s of 60 s``."""
-    return f"{what} for {seconds:.0f} s of {of_s:.0f} s"
+    """Return how long a limit was reached, and the highest value of the run: ``at the limit for
+    40 s of 60 s, highest 99 % busy``.
+    """
+    return f"at the limit for {seconds:.0f} s of {of_s:.0f} s, highest {what}"
 
 
 OBSERVED: dict[str, dict[str, Text]] = {
