@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.samples.evidence import direction, evidence, said
+from tests.samples.evidence import direction, evidence, found, said
 from tests.samples.telemetry import limit, looked
 from tui.judge.bottleneck import bottleneck_of
 from tui.judge.check import RunEvidence, StepEvidence
@@ -46,6 +46,27 @@ def test_the_bottleneck_is_the_first_that_is_at_its_limit(
         limit(looked({"cpus": 64, "nics": [{"name": "eth0", "speed_mbit": 1000}]}, **means))[0]
         == kind
     )
+
+
+@pytest.mark.parametrize(("seconds", "warned"), [(20, False), (40, True)])
+def test_a_client_at_its_limit_for_most_seconds_is_not_said_to_have_none(
+    seconds: int, warned: bool
+) -> None:
+    busy = [100.0] * seconds + [20.0] * (60 - seconds)
+    column = TelemetryColumn(
+        name="cpu.busy", unit="percent", mean=sum(busy) / 60, max=100.0, values=busy
+    )
+    telemetry = HostTelemetryRecord(
+        host="h1", start_s=0.0, end_s=60.0, columns=[column],
+        t_s=[second + 1.0 for second in range(60)], interval_s=[1.0] * 60,
+    )  # fmt: skip
+    jobs = [JobLoad("r", ("read",), held=64)]
+    at = evidence({"h1": {"read": direction(16000.0, 4e6)}}, jobs=jobs, telemetry=[telemetry])
+    assert bool(found("client-cpu", at)) == warned
+    record = bottleneck_of(StepEvidence(at, at.plan.steps[0], at.steps[0]))
+    assert record is not None and record.kind == "storage"
+    assert isinstance(record.text, CodedText)
+    assert (record.text.code == "no-other-but-for-seconds") == warned
 
 
 @pytest.mark.parametrize(

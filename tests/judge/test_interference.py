@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.samples.evidence import beside, direction, evidence, found
+from tui.judge.catalogue import BY_ID
 from tui.judge.check import RunEvidence, UnknownError
 from tui.judge.wording import message_of
 from tui.model.figure_record import DirectionRecord
@@ -198,6 +199,14 @@ def test_a_file_system_that_amplifies_is_not_judged() -> None:
     at.hosts[0].facts["target_fstype"] = "btrfs"
     with pytest.raises(UnknownError):
         found("other-traffic", at)
+
+
+def test_a_host_on_a_file_system_that_amplifies_is_named() -> None:
+    at = run(READS, {"read": 10 * MB}, {"dev.sda.rd": 10 * MB}, hosts=2)
+    at.hosts[1].facts["target_fstype"] = "btrfs"
+    found_, missed = BY_ID["other-traffic"].examine_all(at)
+    assert not found_
+    assert [host for gap in missed for host in gap.hosts] == [at.hosts[1].name]
 
 
 def test_what_runs_at_the_same_time_is_not_that_of_others() -> None:
