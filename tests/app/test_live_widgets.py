@@ -261,7 +261,7 @@ def test_the_legend_has_a_mark_for_each_line_that_is_drawn() -> None:
     drawn = panel.cells.lines(TimeAxis(0, 1), 1, 5)
     marks = [text[0] for text, _ in panel._heading(120, drawn, [])[1]]
     assert drawn == (50.0, 99.0), "p99.9 is in the row of p99"
-    assert marks == ["─", "━", "p"], "its value is told, without a line"
+    assert marks == ["─", "━", "p"], "its value is in the title, without a line"
 
 
 def test_a_gap_is_not_a_zero() -> None:

@@ -86,7 +86,7 @@ async def test_nonsense_is_answered_not_obeyed(tmp_path: Path, line: bytes) -> N
         writer.close()
 
 
-async def test_a_refusal_is_a_code_that_whoever_asked_words(tmp_path: Path) -> None:
+async def test_the_engine_answers_a_refused_request_with_a_code(tmp_path: Path) -> None:
     ctx: Any = SimpleNamespace(active={}, plan=SimpleNamespace(hosts=[HostAddress("weka-01")]))
     asked = {"verb": "stop-host", "host": "weka-1"}
     refused = answer(ctx, asked)["error"]

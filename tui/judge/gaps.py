@@ -1,4 +1,4 @@
-"""Hosts that a check left out because they lack a kind of data that others have.
+"""Find the hosts that a check left out because they lack data that other hosts have.
 
 A check that has no data once that kind is taken from all hosts had none for the hosts without it,
 whatever it does about them. So no check can leave out a host and say nothing.

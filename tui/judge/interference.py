@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tui.model.figure_record import DirectionRecord
+    from tui.model.host_record import HostRecord
     from tui.model.plan import JobLoad
     from tui.model.step_record import HostTelemetryRecord, Scalar
 
@@ -41,17 +42,18 @@ AMPLIFY = ("btrfs", "bcachefs", "f2fs", "zfs")
 COUNTED = {"read": ("rd", "rd_server"), "write": ("wr", "wr_server")}
 
 
-def _uncounted(at: StepEvidence, name: str) -> str:
+def _uncounted(at: StepEvidence, host: HostRecord) -> str:
     """Return why the traffic of a host cannot be compared with its load's, as a code; empty if it
     can, or if that of storage nodes is.
     """
-    if (host := client_of(at, name)) is None:
+    if (seen := client_of(at, host.name)) is None:
         return "telemetry"
-    counted = any(host in group and _extra(at, group) for group in _machines(at))
-    return "" if counted or _servers_of_reads(at) else "byte-counters"
+    amplifies = any(name in AMPLIFY for name in file_systems(host))
+    counted = any(_moved([seen], *columns) is not None for columns in COUNTED.values())
+    return "" if (counted and not amplifies) or _servers_of_reads(at) else "byte-counters"
 
 
-@of_hosts_in_step(lambda at, host: _uncounted(at, host.name))
+@of_hosts_in_step(_uncounted)
 @step_check(
     "other-traffic",
     "Foreign traffic",

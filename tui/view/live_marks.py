@@ -85,7 +85,7 @@ class Marks:
 
 
 def _end_of(state: RunState, host: str) -> str:
-    """Return how a host left the load: lost if it could not be reached any more, else failed."""
+    """Return how a host left the load: lost if it became unreachable, else failed."""
     view = state.hosts.get(host)
     step = state.steps.get(state.beside.step_of(host, state.step) or 0)
     ended = step.ended.get(("measure", host)) if step is not None else None

@@ -46,7 +46,7 @@ def retracted(run_dir: Path) -> list[str]:
 
 
 def _shown(run_dir: Path) -> Iterator[tuple[Told, int]]:
-    """Yield what Live shows of a run while it goes on, with its weight."""
+    """Yield each finding that Live shows during a run, with the weight of its severity."""
     share, live.SHARE = live.SHARE, inf
     try:
         findings, state = LiveFindings(load_plan(run_dir)), RunState()

@@ -487,7 +487,7 @@ class HeatPanel(Lines):
             self.title.replace(" over time", "", 1),
             self.title.removeprefix(LONG_TITLE),
         )
-        # lines that share a row are not all drawn; their values are told all the same
+        # of lines that share a row only one is drawn; the title has all values
         told = {
             at: ns
             for at, ns in self._percentiles().items()

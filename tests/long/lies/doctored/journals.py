@@ -289,6 +289,18 @@ def other_clock(rng: Random, events: Sequence[Event]) -> tuple[Lied, Change] | N
     return Lied(what, (), "clocks may run 5 % apart"), change
 
 
+def delay(events: Sequence[Event], late: Sequence[Event], seconds: float) -> None:
+    """Move events of a host, and the ends of what they belong to, to a later time."""
+    for each in late:
+        each["t"] = round(each["t"] + seconds, 4)
+        for name in ("host_time_ms", "end_ms"):
+            if each.get(name) is not None:
+                each[name] += round(seconds * 1000)
+    for each in events:
+        if each["type"] in ("task_ended", "phase_ended", "step_ended", "run_ended"):
+            each["t"] = round(each["t"] + seconds, 4)
+
+
 def late_report(rng: Random, events: Sequence[Event]) -> tuple[Lied, Change]:
     """A load generator that was stopped: one sample covers more than a second, with as many I/Os
     as before.
@@ -300,14 +312,7 @@ def late_report(rng: Random, events: Sequence[Event]) -> tuple[Lied, Change]:
     def change(now: list[Event]) -> None:
         every = list(samples(now, host))
         every[at]["interval_s"] = round(every[at]["interval_s"] + stopped_s, 4)
-        for each in [*every[at:], *results(now, host)]:
-            each["t"] = round(each["t"] + stopped_s, 4)
-            for name in ("host_time_ms", "end_ms"):
-                if each.get(name) is not None:
-                    each[name] += round(stopped_s * 1000)
-        for each in now:
-            if each["type"] in ("task_ended", "phase_ended", "step_ended", "run_ended"):
-                each["t"] = round(each["t"] + stopped_s, 4)
+        delay(now, [*every[at:], *results(now, host)], stopped_s)
 
     what = f"a report of {host} is {stopped_s:.2f} s late"
     if stopped_s > 0.6:
@@ -330,14 +335,7 @@ def paused(rng: Random, events: Sequence[Event]) -> tuple[Lied, Change]:
                  if each["type"] == "telemetry" and each["host"] == host and each["t"] > begin_t]  # fmt: skip
         for first in (every[at], *agent[:1]):
             first["interval_s"] = round(first["interval_s"] + stopped_s, 4)
-        for each in [*every[at:], *agent, *results(now, host)]:
-            each["t"] = round(each["t"] + stopped_s, 4)
-            for name in ("host_time_ms", "end_ms"):
-                if each.get(name) is not None:
-                    each[name] += round(stopped_s * 1000)
-        for each in now:
-            if each["type"] in ("task_ended", "phase_ended", "step_ended", "run_ended"):
-                each["t"] = round(each["t"] + stopped_s, 4)
+        delay(now, [*every[at:], *agent, *results(now, host)], stopped_s)
 
     return Lied(f"{host} is paused for {stopped_s:.2f} s", ("stall",)), change
 
