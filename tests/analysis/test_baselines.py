@@ -412,7 +412,7 @@ def test_the_section_fits_80_columns_and_says_all_once() -> None:
     lines = text.splitlines()
     assert max(map(len, lines)) <= 80
     assert lines[0] == "published results: 8 for ceph/randread"
-    assert lines[1] == "  for all: setup not fully known"  # before any ratio
+    assert lines[1] == "  all: setup not fully known"  # before any ratio
     assert (
         " ".join(lines[3].split())
         == "1 slow, numjobs=1 bs=4k read BW 3.81 MiB/s 3.81-4.00 MiB/s 0.0-4.6 % worse"

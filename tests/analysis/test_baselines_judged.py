@@ -121,7 +121,7 @@ def test_ranks_of_mdtest_meet_their_own_files_and_iterations_that_agree_are_none
         "stat, read, remove, clients access files that they created themselves"
         in seen["rank-shift"][2]
     )
-    assert "ranks shift by 136 ranks = 0 of 8 clients in each phase" in seen["rank-shift"][2]
+    assert "rank shift: 136 ranks = 0 of 8 clients in each phase" in seen["rank-shift"][2]
     assert seen["iterations"][0] == "warning" and seen["iterations"][2].startswith(
         "create, stat, read, remove:"
     )

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual.widget import Widget
 
 from tests.app.driver import User, opened, options
 from tests.app.journal_maker import RUN_ID, RunMaker, host_names
+from tests.app.stage import text_of
 from tui.app.dialogs.export import ExportDialog
 from tui.app.widgets.form import TextInput
 from tui.app.widgets.picklist import PickList
@@ -76,12 +78,13 @@ async def test_the_chosen_format_is_reported_whole(
         chosen = dialog.formats[1]
         assert chosen.name == "fio-client-json" and chosen.details
         told = (chosen.tools, chosen.contents, chosen.details)
-        await user.sees(lambda: all(part in plain(user.text) for part in told))
+        shown = [dialog.query_one(f"#export-{name}") for name in ("formats", "about")]
+        await user.sees(lambda: all(part in " ".join(map(words_of, shown)) for part in told))
 
 
-def plain(text: str) -> str:
-    """Return a screen's text without frames and line breaks."""
-    return " ".join(word for word in text.split() if word != "│")
+def words_of(widget: Widget) -> str:
+    """Return what a widget shows, in one line."""
+    return " ".join(text_of(widget).split())
 
 
 async def test_a_path_that_was_typed_stays_when_the_format_changes(

@@ -124,7 +124,7 @@ async def test_large_digits_stay_before_messages_and_rows_of_lost_hosts_say_why_
     async with stage(scenes.scene("troubled", tmp_path, 64, 60), SMALL) as (app, _):
         assert app.screen.query_one("#live-figures").size.height
         shown = app.screen_text()
-        assert shown.count("load stopped") == 1 and "failed" not in shown
+        assert shown.count("its load stopped") == 1 and "failed" not in shown
         assert "1 lost" in app.text_of("#live-hosts")
         assert app.text_of("#live-health").startswith("✗ weka-64 lost at 0:")
 

@@ -210,7 +210,7 @@ async def test_the_result_is_a_table_of_operations(maker: RunMaker) -> None:
     async with stage(maker, step="result") as (app, _):
         shown = app.text_of("#result-page")
         lines = [" ".join(line.split()) for line in shown.splitlines()]
-        assert "operations/s max min mean std dev of rank 0 it. 1 it. 2" in lines
+        assert "operations/s max min mean std dev by iteration it. 1 it. 2" in lines
         assert "create 50,000 40,000 45,000 5,000 create 40,000 50,000" in lines
         assert (
             "mdtest 4.0.0: 272 ranks on 2 nodes, 18,382 files per rank" in shown
@@ -321,7 +321,7 @@ def test_no_lane_touches_the_one_above(room: int) -> None:
 
 def test_the_name_of_the_last_phase_is_whole_where_there_is_room() -> None:
     cells = _cells([("remove", 80.0, True), ("create", 3.0, True)], 100.0, 50)
-    assert [text for text, _ in cells] == ["remove " + "━" * 32 + " ", "create"]
+    assert [text for text, _ in cells] == ["remove 1:20 " + "━" * 27 + " ", "create"]
     ahead = _cells([("create", 3.0, True), ("", 90.0, False)], 100.0, 50)
     assert [len(text) for text, _ in ahead] == [6, 40]
 

@@ -64,6 +64,33 @@ def test_an_unknown_verb_is_usage_with_the_nearest_name(capsys: pytest.CaptureFi
     )
 
 
+def test_a_job_may_begin_with_its_mix(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["70/30", "8k", "/mnt/a", "--hosts", "local", "--dry-run"]
+    assert main(["run", *words]) == 0
+    assert "rwmixread=70" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            "run 8x /tmp",
+            "'8x' is neither a load generator nor part of a job in words, such as 4k random read;"
+            " load generators: elbencho, fio, io500, ior, mdtest",
+        ),
+        (
+            "run weka/read-iops 4k",
+            "weka/read-iops 4k: to change a parameter of a profile use --set 4k",
+        ),
+    ],
+)
+def test_words_that_are_no_job_are_refused(
+    words: str, told: str, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words.split()) == 2
+    assert capsys.readouterr().err == f"benchtui: {told}\n"
+
+
 WRONG = {
     "runs list --jsn": (
         "benchtui: runs list: unknown option --jsn (did you mean '--json'?); see benchtui runs list"

@@ -100,6 +100,8 @@ def test_words_make_the_same_job_as_their_keys(words: list[str], terms: list[str
         (["4k random read", "numjobs=2"], ("fio", ["4k", "random", "read", "numjobs=2"])),
         (["1m", "write", "ior"], ("ior", ["1m", "write"])),
         (["4k", "randread", "foo"], ("fio", ["4k", "randread", "foo"])),
+        (["70/30", "8k", "/mnt/a"], ("fio", ["70/30", "8k", "/mnt/a"])),
+        (["weka/read-iops", "4k"], None),
         (["foi", "4k", "randread"], None),
         (["bs=4k", "randread"], None),
         (["quick"], None),

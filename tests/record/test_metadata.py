@@ -152,7 +152,7 @@ def test_the_table_fits_80_columns() -> None:
         "operations/s",
         "create",
         "stat",
-        "of",
+        "by",
         "create",
         "stat",
     ]

@@ -46,10 +46,12 @@ def maker(tmp_path: Path) -> MatrixMaker:
 
 def test_before_the_first_step_everything_is_left(maker: MatrixMaker) -> None:
     found = progress_of(maker)
-    assert (found.number, found.over, found.cells_over, found.fraction) == (0, 0, 0, 0.0)
-    assert found.remaining_s is not None
+    assert (found.number, found.over, found.cells_over) == (0, 0, 0)
     steps_s = sum(step.expected_s or 0.0 for step in maker.plan.steps)
-    assert found.remaining_s == pytest.approx(steps_s + 10 * OVERHEAD_S)
+    left_s = steps_s + 10 * OVERHEAD_S
+    assert found.remaining_s == pytest.approx(left_s)
+    spent_s = state_of(maker).t
+    assert found.fraction == pytest.approx(spent_s / (spent_s + left_s)), "as the clock shows"
 
 
 def test_time_around_the_load_is_taken_from_the_steps_that_are_over(maker: MatrixMaker) -> None:

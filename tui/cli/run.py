@@ -467,7 +467,7 @@ def job_from(args: argparse.Namespace) -> tuple[str, list[str]] | None:
 
     if args.profile in installed():
         return args.profile, args.terms
-    if "/" in args.profile or is_path(args.profile):
+    if is_path(args.profile) or ("/" in args.profile and not args.terms):  # not 70/30 8k
         return None
     from tui.engine.inputs.terms import tool_of_words
 
@@ -477,13 +477,15 @@ def job_from(args: argparse.Namespace) -> tuple[str, list[str]] | None:
 def check_no_terms(args: argparse.Namespace, tools: list[str]) -> None:
     """Raise UsageError for KEY=VALUE words or --save without a load generator's name."""
     from tui.engine.inputs.profiles import is_path
+    from tui.engine.inputs.terms import EXAMPLE
 
     if not (args.terms or args.save):
         return
     if "/" not in args.profile and not is_path(args.profile):
-        raise UsageError(f"unknown load generator "
-                         f"'{args.profile}'{did_you_mean(args.profile, tools)}; "
-                         f"KEY=VALUE needs a load generator: {', '.join(tools)}")  # fmt: skip
+        raise UsageError(
+            f"'{args.profile}' is neither a load generator{did_you_mean(args.profile, tools)} nor"
+            f" part of a job in words, such as {EXAMPLE}; load generators: {', '.join(tools)}"
+        )
     if args.save:
         raise UsageError(
             f"--save {args.save}: {args.profile} is already a profile; see benchtui profiles new"

@@ -506,6 +506,7 @@ def runtime(at: StepEvidence) -> Iterator[CheckResult]:
         " submission."
     ),
     source="slat, clat and lat from the load generator",
+    when="ended",
 )
 def submission(at: StepEvidence) -> Iterator[CheckResult]:
     """In the page cache, an asynchronous engine does its I/O while submitting it: the time is in

@@ -231,8 +231,9 @@ SPREAD = default("repetitions.spread")
         " a metadata benchmark, iterations count as repetitions"
     ),
     advice=(
-        f"Repeat the measurement (repeat on Review, run --repeat {ENOUGH}): a single figure does"
-        f" not show repeatability. Comparing runs takes {LEAST_RANKED_REPETITIONS} of each."
+        "Repeat the measurement (repeat on Review, run --repeat"
+        f" {LEAST_RANKED_REPETITIONS}): a single figure does not show repeatability, and"
+        f" comparing runs takes {LEAST_RANKED_REPETITIONS} of each."
     ),
     source="coefficient of variation of the repetitions",
     when="ended",

@@ -253,7 +253,8 @@ NOTED = ("started",)
         " their mix and their sum, bytes, queue depth, workers, thinktime, verification, limits,"
         " steady state, CPU time, age, earlier states, depth shares, group lines, failed and"
         " started jobs, entries, sum over clients, version, date, time stamp and logs (error);"
-        " direct I/Os and their bytes reached the devices, a size-bound job moved all its data, and"
+        " direct I/Os and their bytes reached the devices, a size-bound job moved all its data, no"
+        " job measured longer than its runtime, all servers of the client have results, and"
         " samples, context switches and date are plausible (warning)"
     ),
     advice=(

@@ -240,17 +240,15 @@ def matrix_progress(plan: Plan | None, state: RunState, now_t: float) -> MatrixP
         over=len(over),
         cells_over=len(measured & cells - {step.cell_key for step in still}),
         cells=len(cells),
-        fraction=_fraction(len(over) / len(plan.steps), inside + _spent_in_all(state, over), rest),
+        fraction=_fraction(len(over) / len(plan.steps), now_t, rest),
         remaining_s=rest,
         at_most=any(step.optional for step in left),
     )
 
 
-def _fraction(of_steps: float, spent_s: float, rest_s: float | None) -> float:
+def _fraction(of_steps: float, now_t: float, rest_s: float | None) -> float:
     """Return the completed share, by time if all steps have a time limit, else by steps."""
-    if rest_s is None or spent_s + rest_s <= 0:
-        return of_steps
-    return min(1.0, spent_s / (spent_s + rest_s))
+    return of_steps if rest_s is None or now_t + rest_s <= 0 else now_t / (now_t + rest_s)
 
 
 def step_name(step: Step) -> str:
@@ -281,10 +279,6 @@ def _spent(state: RunState, step: Step) -> float:
         if view is not None and view.ended_t is not None
         else 0.0
     )
-
-
-def _spent_in_all(state: RunState, over: list[Step]) -> float:
-    return sum(max(_spent(state, step) for step in group) for group in at_once(over))
 
 
 def _rest(

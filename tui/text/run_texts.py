@@ -226,7 +226,7 @@ HOSTS: dict[str, Text] = {
     "recovering": "recovering",
     "collecting": "collecting",
     "still-unreachable": "still unreachable: {quote}",
-    "no-contact": "{quote}; load stopped {lease_s:g} s after that",
+    "no-contact": "{quote}; its load stopped by itself {lease_s:g} s later",
     "ended-early": "ended early",
     "ended-by-host": "{quote}",
 }

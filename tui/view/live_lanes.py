@@ -235,14 +235,14 @@ class HostsOverTime:
         return now.figure(lane.together) if now.count else None
 
     def scale_text(self, most: int) -> str:
-        """Return the scales of the first `most` lanes: ``0 to 100 %, network to 2.84 GiB/s``."""
+        """Return the scales of the first `most` lanes: ``0 to 100 %, network peak 2.84 GiB/s``."""
         shown = self.known[:most]
         whole = ["0 to 100 %"] if any(lane.top is not None for lane in shown) else []
         return ", ".join([*whole, *(self._scale_of(lane) for lane in shown if lane.top is None)])
 
     def _scale_of(self, lane: Lane) -> str:
-        """Return the name and the scale of a lane without a fixed one: ``network to 1.2 GiB/s``."""
-        return f"{lane.title} to {self._top_text(lane)}"
+        """Return the name and the top of a lane without a fixed one: ``network peak 1.2 GiB/s``."""
+        return f"{lane.title} peak {self._top_text(lane)}"
 
     def _top_text(self, lane: Lane) -> str:
         """Return the largest value of a lane, which its graph is scaled to."""

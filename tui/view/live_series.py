@@ -311,10 +311,10 @@ def _lane(
 
 
 def _cells(lane: list[tuple[str, float, bool]], scale: float, width: int) -> list[Run]:
-    """Return a lane: each phase's name, as long as the phase took; expected time is faint.
+    """Return a lane: each phase's name and time, as long as the phase took; expected time is faint.
 
-    Names are left out if one of them does not fit, since the colours are those of the table. That
-    of the latest phase is whole if there is room after it.
+    Times, then names, are left out if one of them does not fit, since the colours are those of the
+    table. The name of the latest phase is whole if there is room after it.
     """
     counts: list[int] = []
     at, done = 0.0, 0
@@ -327,12 +327,21 @@ def _cells(lane: list[tuple[str, float, bool]], scale: float, width: int) -> lis
         done += count
         counts.append(count)
     pairs = list(zip(lane, counts, strict=True))
-    named = [(phase, count) for (phase, _, known), count in pairs if known and phase and count]
-    short = any(count < len(phase) + LEAST_NAMED for phase, count in named[:-1])
+    named = [
+        place for place, ((phase, _, known), count) in enumerate(pairs) if known and phase and count
+    ]
+    names = [phase for phase, _, _ in lane]
+    timed = [f"{phase} {_length(seconds)}" if phase else "" for phase, seconds, _ in lane]
+
+    def fit_in(texts: list[str]) -> bool:
+        return all(counts[place] >= len(texts[place]) + LEAST_NAMED for place in named[:-1])
+
+    told = next((texts for texts in (timed, names) if fit_in(texts)), [""] * len(lane))
     runs: list[Run] = []
     for place, ((phase, _, known), count) in enumerate(pairs):
-        whole = place == last
-        name = phase if whole else f"{phase} " if not short else ""
+        whole, name = place == last, told[place]
+        if whole:
+            name = name if phase < name and len(name) < count else phase
         text = _named(name, count, whole=whole) if known else "─" * count
         runs.append((text, colour_of(phase, TEXT) if known else FAINT))
     return runs
@@ -340,9 +349,10 @@ def _cells(lane: list[tuple[str, float, bool]], scale: float, width: int) -> lis
 
 def _named(name: str, count: int, *, whole: bool) -> str:
     """Return a phase's name in `count` cells, then a bar and, unless it is `whole`, a gap."""
+    text = f"{name} {'━' * count}".lstrip()
     if whole:
-        return f"{name} {'━' * count}"[:count]
-    return f"{name}{'━' * count}"[: max(1, count - 1)].rstrip().ljust(count) if count else ""
+        return text[:count]
+    return text[: max(1, count - 1)].rstrip().ljust(count) if count else ""
 
 
 def where(view: MetadataView, now: float) -> list[Run]:

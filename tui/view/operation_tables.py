@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import isclose
 from typing import TYPE_CHECKING
 
 from tui.journal.progress import rank
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 NAME_WIDTH = 14
 FIGURE_WIDTH = 11
+SAME = 1e-6  # relative: mdtest prints three decimals
 RANK_0 = "higher where rank 0 is faster than the slowest rank"
 
 
@@ -90,13 +92,23 @@ def metadata_tables(metadata: MetadataRecord, width: int = 80) -> list[list[str]
 def rank_0_text(metadata: MetadataRecord) -> str:
     """Return how an iteration's rate is computed from rank 0's, as text.
 
-    Empty if the tool measured it over all ranks, or if the summary is computed from iterations.
+    Empty if the tool measured it over all ranks, if the summary is computed from iterations, or if
+    rank 0 has the rates of the summary.
     """
-    made = any(each.from_iterations for each in metadata.operations.values())
-    if metadata.iterations_of != "rank 0" or made:
+    found = metadata.operations.values()
+    made = any(each.from_iterations for each in found)
+    if metadata.iterations_of != "rank 0" or made or all(map(_is_of_summary, found)):
         return ""
     ranks = units.exact(metadata.tasks) if metadata.tasks else "all"
     return f"its rate x {ranks} ranks"
+
+
+def _is_of_summary(each: OperationRecord) -> bool:
+    """Return whether the iterations have the maximum and minimum of the summary."""
+    if not each.iterations or each.max is None or each.min is None:
+        return not each.iterations
+    ends = (max(each.iterations), each.max), (min(each.iterations), each.min)
+    return all(isclose(seen, printed, rel_tol=SAME) for seen, printed in ends)
 
 
 def _row(name: str, each: OperationRecord, values: Sequence[float | None], wide: int) -> str:

@@ -29,10 +29,10 @@ MEAN, NONE = slice(2, 3), slice(0, 0)  # columns of the summary
 def operation_tiles(
     view: MetadataView | None, step: Step, hosts: int, now: float
 ) -> list[FigureTile]:
-    """Return the time of the current phase as tiles; between phases, a tile per operation. Empty
-    before the first phase.
+    """Return the rate and the time of the current phase as tiles; between phases, a tile per
+    operation. Empty before the first phase.
 
-    mdtest prints nothing during a phase. Rates of earlier iterations are in the table; the first
+    mdtest prints nothing during a phase. The rate is that of the iteration before; the first
     iteration shows an upper bound, which falls until the phase ends.
     """
     if view is None or not view.phase or step.mpi is None:
@@ -41,10 +41,14 @@ def operation_tiles(
     phases: Sequence[str] = step.directions
     if is_in_phase(view, step):
         planned = step.mpi.items * step.mpi.ranks(hosts)
-        known = newest(view, view.phase, view.iteration) is not None
         moved = view.moved(view.phase, usual)
-        bound = [] if known else [_bound(view, view.phase, planned, now, moved)]
-        return [*bound, *_times(view, now, len(bound))]
+        before = newest(view, view.phase, view.iteration)
+        rate = (
+            _bound(view, view.phase, planned, now, moved)
+            if before is None
+            else _tile(view.phase, before.rate, moved, _whose(before), 0)
+        )
+        return [rate, *_times(view, now)]
     tiles: list[FigureTile] = []
     for place, phase in enumerate(phases):
         moved = view.moved(phase, usual)
@@ -62,7 +66,7 @@ def is_in_phase(view: MetadataView | None, step: Step) -> bool:
     )
 
 
-def _times(view: MetadataView, now: float, place: int) -> list[FigureTile]:
+def _times(view: MetadataView, now: float) -> list[FigureTile]:
     """Return the time in the current phase, and the iteration, as tiles."""
     before = view.spans(view.iteration - 1).get(view.phase)
     of = f"of about {duration(before)}" if before else "so far"
@@ -70,9 +74,8 @@ def _times(view: MetadataView, now: float, place: int) -> list[FigureTile]:
         FigureTile(
             f"time in {view.phase}",
             clock(max(0.0, now - view.since_t)),
-            role=colour_of(view.phase),
             aside=of,
-            drop=place,
+            drop=1,
         ),
         FigureTile("iteration", str(view.iteration), f"of {view.iterations}", drop=2),
     ]

@@ -80,7 +80,7 @@ class PublishedNote(Struct, frozen=True):
     def label(self) -> str:
         """The label before the note: ``differs 1-3``."""
         return (
-            self.numbers or "for all"
+            self.numbers or "all"
             if self.kind == "badge"
             else f"{self.kind} {self.numbers}".rstrip()
         )

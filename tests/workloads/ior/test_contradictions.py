@@ -56,6 +56,7 @@ def test_recorded_output_contradicts_nothing(name: str) -> None:
         (TIMED, r" -C ", " "),
         ("main-fpp", r"-t 256k", "-t 1m"),
         ("main-fpp", r"^(aggregate filesize *: )[\d.]+ \w+", r"\g<1>7 TiB"),
+        (TIMED, r"^(aggregate filesize *: )[\d.]+ \w+", r"\g<1>0 GiB"),
         (JSON, r'"bwMeanMIB": \d', r'"bwMeanMIB": 9'),
         (JSON, r'"fsync": 1', '"fsync": 0'),
         (JSON, r'"segments": 2', '"segments": 3'),

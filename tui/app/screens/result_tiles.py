@@ -319,6 +319,8 @@ def verdict_lines(page: Page, width: int) -> list[Line]:
     said = "; ".join(parts[:kept])
     told = (ran_text(record), ran_text(record, brief=True)) if kept == len(parts) else ()
     ran = next((each for each in told if each and len(said) + 2 + len(each) <= room), "")
+    if key == "warn" and 1 < kept == len(parts):  # that all hosts reported is no warning
+        said, ran = "; ".join(parts[:-1]), "; ".join([parts[-1], *([ran] if ran else [])])
     tail: Run = (f"; {ran}" if ran else "", LABEL)
     return [*above, Line.of(*clip([(mark, key), (said, key), tail], width))]
 

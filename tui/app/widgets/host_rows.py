@@ -280,8 +280,7 @@ class TelemetryCells:
         disk = seen.busiest_disk if seen is not None else None
         if disk is None:
             return UNKNOWN, LABEL
-        full = metric_of("dev.disk.busy").is_full(disk[1])
-        return f"{disk[1]:.0f} %", "warn" if full else age_role(seen, self.t)
+        return f"{disk[1]:.0f} %", age_role(seen, self.t)
 
     def in_flight(self, host: HostView) -> Run:
         """Return how many I/Os a host has in flight."""

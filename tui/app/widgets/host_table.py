@@ -19,7 +19,6 @@ from tui.app.widgets.host_rows import (
 from tui.app.widgets.picklist import Heading, PickList
 from tui.journal.state import waiting_text
 from tui.metrics.figures import HostSpread
-from tui.metrics.telemetry import metric_of
 from tui.metrics.units import UNKNOWN, bandwidth
 from tui.model.hostspec import is_range, named
 from tui.text.line import (
@@ -438,11 +437,7 @@ class ServerTable(PickList["HostTelemetry"]):
         disk = host.busiest_disk
         if disk is None:
             return [(UNKNOWN, LABEL)]
-        full = metric_of("dev.disk.busy").is_full(disk[1])
-        return [
-            (f"{disk[0]} ", LABEL),
-            (f"{disk[1]:.0f} %", "warn" if full else age_role(host, self.now)),
-        ]
+        return [(f"{disk[0]} ", LABEL), (f"{disk[1]:.0f} %", age_role(host, self.now))]
 
     def rooms(self, width: int) -> list[int]:
         """Return the widths of the columns."""

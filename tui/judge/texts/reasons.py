@@ -57,7 +57,7 @@ REASONS: Mapping[str, Text] = {
     "hosts-differ": "hosts have different numbers of I/Os in flight",
     "page-cache": "no direct I/O: the page cache is between load and storage",
     "job-parameters": "the job parameters are unknown",
-    "command-lines": "the command lines of the load are unknown",
+    "command-lines": "command lines are unknown",
     "open-files": "the files that the load had open are unknown",
     "exit-status": "the exit status of the load generator is unknown",
     "concurrent-loads": "the results of concurrent loads are unknown",

@@ -32,10 +32,9 @@ def _deviation(what: str) -> Text:
 
 
 def each_within_noise(profile: str, by: str, best: Sequence[tuple[str, int]]) -> str:
-    """Return how many points are as good as the best one of each block size."""
-    (first, count), *others = best
-    told = [f"{count} within noise of {first}", *(f"{count} of {name}" for name, count in others)]
-    return f"{profile}: points as good as the best: {names_of(told)}; {by}"
+    """Return the best point of each block size that others equal, with their number."""
+    told = [f"{name} ({units.plural(count, 'other')})" for name, count in best]
+    return f"{profile}: best points that others equal within noise: {names_of(told)}; {by}"
 
 
 CHANGE = (

@@ -85,11 +85,13 @@ def _header(report: IorReport) -> Iterator[Contradiction]:
         yield Contradiction("tasks", min(output.printed_tasks), max(output.printed_tasks))
         return
     whole = output.aggregate
-    if whole and report.due and abs(whole - report.due) > ROUNDED_SIZES * max(whole, report.due):
+    if not report.due:
+        return
+    if whole is not None and abs(whole - report.due) > ROUNDED_SIZES * max(whole, report.due):
         yield Contradiction("aggregate", whole, report.due)
     for name, each in output.figures.items():
-        moved = each.moved_bytes or 0.0
-        if not moved or not report.due or (report.ends_by_time and moved <= report.due):
+        moved = each.moved_bytes
+        if moved is None or (report.ends_by_time and moved <= report.due):
             continue
         if abs(moved - report.due) > ROUNDED_BYTES:
             yield Contradiction("moved", moved, report.due, direction=name)

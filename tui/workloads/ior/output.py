@@ -79,7 +79,7 @@ class IorOutput:
     segments: int = 0
     transfer: int = 0
     block: int = 0
-    aggregate: int = 0  # printed before the first access: tasks x segments x block, rounded
+    aggregate: int | None = None  # printed first: tasks x segments x block, rounded
     stonewall_s: int = 0  # time limit of a phase; 0: it ends when its bytes are moved
     iteration: int = 0
     phase: str = ""
@@ -182,14 +182,14 @@ class IorOutput:
         size = (
             round(float(number) * _UNITS[unit])
             if re.fullmatch(r"[\d.]+", number) and unit in _UNITS
-            else 0
+            else None
         )
         if name == "xfersize":
-            self.transfer = size
+            self.transfer = size or 0
         elif name == "aggregate filesize":
             self.aggregate = size
         else:
-            self.block = size
+            self.block = size or 0
 
     def _rank(self, match: re.Match[str]) -> None:
         known = self.figures.get(match["access"])

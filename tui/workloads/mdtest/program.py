@@ -94,10 +94,10 @@ def _shift_text(ranks: int, nodes: int, per_node: int, dealt: bool) -> str:
 
 
 def _own_client(shift: str, phases: Sequence[str], stride: int | None = None) -> str:
-    what = "ranks shift" if stride is None else f"-N {stride} shifts"
+    what = "rank shift" if stride is None else f"-N {stride}"
     return (
         f"in {', '.join(phases)}, clients access files that they created themselves; their caches"
-        f" may serve them ({what} by {shift})"
+        f" may serve them ({what}: {shift})"
     )
 
 
