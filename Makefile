@@ -21,7 +21,7 @@ help:
 	@echo "make soak    random faults against real runs, random examples of properties, damaged files; SEED=7 N=20 HOSTS=4 CASES=2000 to choose"
 	@echo "make lies    staged and doctored lies, bottlenecks and clean runs, into docs/truth.md; half an hour on an idle machine;"
 	@echo "             SEED=7 STAGED=1 DOCTORED=10 LIMITS=2 CLEAN=60 CLEAN_AT_ONCE=1 PAIRS=60 TIMES=1 JSON=FILE; ONLY=unwritten writes no page"
-	@echo "make sustained 200 simulated searches with a hold, into docs/capacity.jsonl and docs/capacity.md; half an hour; SEARCHES=100 SEED=0 HOLD=300"
+	@echo "make sustained 200 simulated searches with a hold, into docs/capacity.jsonl and docs/capacity-method.md; half an hour; SEARCHES=100 SEED=0 HOLD=300"
 	@echo "make clean   remove .venv and everything else that make left here"
 
 demo:

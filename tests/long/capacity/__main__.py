@@ -2,7 +2,7 @@
 the same kinds with other parameters.
 
 `SEARCHES=100` of each set, `SEED=0`, `HOLD=300`, `ONLY=second` for one set. `--write` keeps every
-search in docs/capacity.jsonl and puts the tables of all that are kept into docs/capacity.md.
+search in docs/capacity.jsonl and puts the tables of all that are kept into docs/capacity-method.md.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.long.capacity.systems import LastingSystem, searched, sustained
 from tui.model.search import Search
 
 MOST_POINTS = 40
-PAGE = Path(__file__).parents[3] / "docs" / "capacity.md"
+PAGE = Path(__file__).parents[3] / "docs" / "capacity-method.md"
 KEPT = PAGE.with_suffix(".jsonl")  # one search per line
 BEGIN, END = "<!-- sustained: generated -->", "<!-- /sustained -->"
 
