@@ -330,6 +330,7 @@ def test_removing_asks_on_a_terminal(
     ours, theirs = pty.openpty()
     with os.fdopen(theirs, "r") as terminal:
         monkeypatch.setattr(sys, "stdin", terminal)
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
         os.write(ours, answer.encode())
         assert main(["runs", "rm", OLD]) == (0 if left == 1 else 1)
     os.close(ours)

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import sys
 from typing import TYPE_CHECKING
 
-from tui.cli.shared.common import RUN_HELP, add_flag, add_json, ask, paths, report, run_store, say
-from tui.model.problem import UsageError
+from tui.cli.shared.common import (
+    RUN_HELP,
+    add_flag,
+    add_json,
+    ask_to_remove,
+    paths,
+    report,
+    run_store,
+    say,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,7 +98,8 @@ async def clean_run(
         return code_if_gone, []
     planned = await plan_cleaning(run_dir, created, connections)
     print_cleanings(planned, done=False)
-    if any(each.goes for each in planned) and not sure and not agreed(run_dir.name):
+    of_run = f"the files of {run_dir.name} from its hosts"
+    if any(each.goes for each in planned) and not sure and not ask_to_remove(of_run):
         say("nothing was removed")
         return SOME_STAYED, []
 
@@ -108,10 +116,3 @@ def print_cleanings(found: list[Cleaning], *, done: bool) -> None:
     for each in found:
         for line in each.lines(done=done):
             print(line) if done else say(line)
-
-
-def agreed(run_id: str) -> bool:
-    """Ask whether to remove the files of a run. Raises UsageError without a terminal."""
-    if not sys.stdin.isatty():
-        raise UsageError(f"this removes the files of {run_id} from its hosts; confirm with --yes")
-    return ask("remove these files?")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from tui.cli.runs_view import Actions, add_listing, add_showing
-from tui.cli.shared.common import RUN_HELP, add_flag, add_json, report, run_store
+from tui.cli.shared.common import RUN_HELP, add_flag, add_json, ask_to_remove, report, run_store
 from tui.cli.shared.experiments import add_proof_arguments as prove_arguments
 from tui.cli.shared.experiments import span_of
 from tui.journal.rundir import is_running
@@ -152,7 +152,7 @@ def remove_runs(args: argparse.Namespace, store: RunStore) -> int:
     for text in filter(None, map(still_on_hosts, directories)):
         print(f"benchtui: {text}", file=sys.stderr)
     names = ", ".join(run_dir.name for run_dir in directories)
-    if not args.yes and not _confirmed(names):
+    if not args.yes and not ask_to_remove(names):
         print("nothing removed", file=sys.stderr)
         return 1
     for run_dir in directories:
@@ -160,13 +160,6 @@ def remove_runs(args: argparse.Namespace, store: RunStore) -> int:
     print(f"removed {names}", file=sys.stderr)
     report(args, {"removed": [run_dir.name for run_dir in directories]})
     return 0
-
-
-def _confirmed(names: str) -> bool:
-    if not sys.stdin.isatty():
-        raise UsageError(f"this removes {names}; confirm with --yes")
-    print(f"remove {names}? [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def add_resuming(actions: Actions) -> None:

@@ -129,10 +129,21 @@ def report(args: argparse.Namespace, document: object, text: str = "") -> None:
 
 def ask(question: str) -> bool:
     """Ask a yes/no question on the terminal; without a terminal the answer is no."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not _has_terminal():
         return False
     print(f"{printable_lines(question)} [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def ask_to_remove(what: str) -> bool:
+    """Ask whether to remove something. Raises UsageError without a terminal."""
+    if not _has_terminal():
+        raise UsageError(f"this removes {what}; confirm with --yes")
+    return ask(f"remove {what}?")
+
+
+def _has_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def load_fleet(args: argparse.Namespace) -> Fleet:
