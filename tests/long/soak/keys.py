@@ -1,7 +1,8 @@
-"""`python -m tests.long.soak.keys [--only WORD] [--seconds S] [--seed N]`: random keys on every
-screen, while the terminal changes its size.
+"""`python -m tests.long.soak.keys [--only WORD] [--keys N] [--seed N]`: random keys on every screen,
+while the terminal changes its size.
 
-A key must never end the app or raise. No engine is started and no host name is resolved.
+Keys come in bursts, faster than the app paints. A key must never end the app or raise. No engine is
+started and no host name is resolved.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ NAMED = (
 )
 ENDS = "q"  # quits
 KEYS = (*(key for key in string.ascii_letters + string.digits if key not in ENDS), *NAMED, *NAMED)
-RESIZE_EVERY = 20  # keys
+BURST = 20  # keys at most, between changes of the size
 SMALLEST, LARGEST = (20, 5), (300, 90)
 
 
@@ -56,63 +57,73 @@ def unresolved(*_: object, **__: object) -> NoReturn:
     raise socket.gaierror(socket.EAI_NONAME, "no names while random keys are pressed")
 
 
-async def pound(picture: Picture, home: Path, draw: random.Random, limit_s: float) -> int:
-    """Press keys on one screen until the time is up or the app is left; return their number.
+async def turn(*_: object) -> None:
+    """Let other tasks go on, without waiting until they have done their work."""
+    await asyncio.sleep(0)
+
+
+async def pound(picture: Picture, home: Path, draw: random.Random, most: int) -> int:
+    """Press keys on one screen until there are `most` or the app is left; return their number.
 
     Raises what the app raises; the last keys are on stderr then.
     """
     app = picture.make(home)(draw.choice(LOOKS))
     pressed: list[str] = []
-    deadline = time.monotonic() + limit_s
+    keys = 0
     try:
         async with app.run_test(size=(80, 24)) as pilot:
             user = User(app, pilot)
             await settled(user)
             if picture.act is not None:
                 await picture.act(user)
-            while time.monotonic() < deadline and app.is_running and app._exit is False:
-                if len(pressed) % RESIZE_EVERY == 0:
-                    size = tuple(map(draw.randint, SMALLEST, LARGEST))
-                    pressed.append(f"{size[0]}x{size[1]}")
-                    await resize(pilot, size)  # type: ignore[arg-type]
-                pressed.append(draw.choice(KEYS))
-                await pilot.press(pressed[-1])
+            while keys < most and app.is_running and app._exit is False:
+                size = tuple(map(draw.randint, SMALLEST, LARGEST))
+                burst = draw.choices(KEYS, k=draw.randint(1, BURST))
+                pressed += [f"{size[0]}x{size[1]}", *burst]
+                keys += len(burst)
+                await resize(pilot, size)  # type: ignore[arg-type]
+                await pilot.press(*burst)
     except BaseException:
         print(f"{picture.name}: {' '.join(pressed[-120:])}", file=sys.stderr, flush=True)
         raise
-    return len(pressed)
+    return keys
 
 
 def main(argv: list[str]) -> int:
     """Press keys on the chosen screens; return 1 if one of them raised."""
     parser = argparse.ArgumentParser(prog="python -m tests.long.soak.keys", description=__doc__)
     parser.add_argument("--only", default="", metavar="WORD", help="in the name of the picture")
-    parser.add_argument("--seconds", type=float, default=60.0, help="on each screen")
+    parser.add_argument("--keys", type=int, default=20_000, metavar="N", help="on each screen")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     args = parser.parse_args(argv)
     patched: Any = launch
     patched.launch_asking = patched.start_program = refuse
     socket.getaddrinfo = unresolved
-    modules: tuple[Any, ...] = (textual.app, textual.pilot)
-    for module in modules:
-        module.wait_for_idle = quiet
+    modules: tuple[Any, Any] = (textual.app, textual.pilot)
+    modules[0].wait_for_idle, modules[1].wait_for_idle = turn, quiet
     failed = 0
     for picture in PICTURES.values():
         if args.only not in picture.name:
             continue
         draw = random.Random(f"{args.seed} {picture.name}")
-        begin, keys = time.monotonic(), 0
+        begin, keys, starts = time.monotonic(), 0, 0
         with desk(), tempfile.TemporaryDirectory() as user_home:
             patched_home(user_home)
             try:
-                while (left_s := args.seconds - (time.monotonic() - begin)) > 1:
-                    home = Path(f"{picture.name}-{keys}")
+                while keys < args.keys:
+                    starts += 1
+                    home = Path(f"{picture.name}-{starts}")
                     home.mkdir()
-                    keys += asyncio.run(pound(picture, home, draw, left_s))
+                    keys += asyncio.run(pound(picture, home, draw, args.keys - keys))
                 told = "no failure"
             except Exception as error:
                 failed, told = failed + 1, f"{type(error).__name__}: {error}"
-        print(f"{picture.name} (seed {args.seed}): {keys} keys, {told}", flush=True)
+        took_s = time.monotonic() - begin
+        print(
+            f"{picture.name} (seed {args.seed}): {keys} keys in {took_s:.0f} s, {starts} starts,"
+            f" {told}",
+            flush=True,
+        )
     return bool(failed)
 
 
