@@ -82,7 +82,8 @@ async def pound(picture: Picture, home: Path, draw: random.Random, most: int) ->
                 pressed += [f"{size[0]}x{size[1]}", *burst]
                 keys += len(burst)
                 await resize(pilot, size)  # type: ignore[arg-type]
-                await pilot.press(*burst)
+                await app._press_keys(burst)
+                await quiet()  # pilot.press would wait for widgets that the keys have removed
     except BaseException:
         print(f"{picture.name}: {' '.join(pressed[-120:])}", file=sys.stderr, flush=True)
         raise
