@@ -66,7 +66,28 @@ def test_a_client_at_its_limit_for_most_seconds_is_not_said_to_have_none(
     record = bottleneck_of(StepEvidence(at, at.plan.steps[0], at.steps[0]))
     assert record is not None and record.kind == "storage"
     assert isinstance(record.text, CodedText)
-    assert (record.text.code == "no-other-but-for-seconds") == warned
+    assert (record.text.code == "no-other-but-at-limit") == warned
+    assert not warned or record.text.operands == {"held": 1, "of": 1}
+
+
+def test_the_reason_of_most_seconds_is_told_not_that_of_the_busiest() -> None:
+    busy = [90.0] * 40 + [20.0] * 19 + [60.0]
+    thread = [20.0] * 59 + [99.0]
+    columns = [
+        TelemetryColumn(
+            name=name, unit="percent", mean=sum(values) / 60, max=max(values), values=values
+        )
+        for name, values in (("cpu.busy", busy), ("gen.thread", thread))
+    ]
+    telemetry = HostTelemetryRecord(
+        host="h1", start_s=0.0, end_s=60.0, columns=columns,
+        t_s=[second + 1.0 for second in range(60)], interval_s=[1.0] * 60,
+    )  # fmt: skip
+    jobs = [JobLoad("r", ("read",), held=64)]
+    at = evidence({"h1": {"read": direction(16000.0, 4e6)}}, jobs=jobs, telemetry=[telemetry])
+    ((_, why),) = found("client-cpu", at)[0].operands["hosts"]
+    assert why["operands"]["what"] == {"code": "busy", "operands": {"percent": 90.0}}
+    assert why["operands"]["seconds"] == 41
 
 
 @pytest.mark.parametrize(

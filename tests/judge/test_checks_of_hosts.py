@@ -376,19 +376,20 @@ def test_a_short_load_is_compared_by_its_typical_second(iops: float, at_limit: b
         (["8:0 riops=16000"], ["none"], "reads of 16.0k IOPS on 8:0 lifted"),
         (["8:0 riops=16000"], None, ""),
         (["8:0 riops=9000 rbps=max"], ["8:0 rbps=max riops=9000"], ""),
+        (["8:16 riops=16000"], ["8:16 riops=6000"], ""),  # the target does not use this device
     ],
 )
 def test_limits_that_are_others_after_the_load_are_named(
     before: list[str] | None, after: list[str] | None, said: str
 ) -> None:
-    facts = {"cgroup_version": "v2", "cgroup_io": before, "cgroup_io_after": after}
+    facts = {"cgroup_version": "v2", "cgroup_io": before, "cgroup_io_after": after, "devices": SDA}
     result = found("io-limit", looked({name: each for name, each in facts.items() if each}))
     assert len(result) == bool(said) and all(said in message_of(each) for each in result)
 
 
 @pytest.mark.parametrize("after", [{}, {"cgroup_io_after": ["none"]}])
 def test_a_limit_that_is_lifted_during_the_load_is_named_once(after: dict[str, Any]) -> None:
-    limits = {"cgroup_io": ["8:0 riops=15000"], "cgroup_io_during": ["none"]}
+    limits = {"cgroup_io": ["8:0 riops=15000"], "cgroup_io_during": ["none"], "devices": SDA}
     (finding,) = found("io-limit", looked({"cgroup_version": "v2", **limits, **after}))
     assert (finding.code, len(finding.operands["hosts"][0][1])) == ("changed", 1)
 

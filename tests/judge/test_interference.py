@@ -99,6 +99,13 @@ def test_names_of_one_machine_are_one_load(rate: float, other: float, hosts: int
     assert told == (other > limit) or other == pytest.approx(limit)
 
 
+def test_a_name_of_the_machine_without_telemetry_is_part_of_the_load() -> None:
+    moved = {"dev.sda.rd": 200 * MB, "dev.sda.wr": 0.0}
+    at = run(READS, {"read": 100 * MB}, moved, hosts=2, boot="one")
+    at.steps[0].telemetry = at.steps[0].telemetry[:1]
+    assert found("other-traffic", at) == []
+
+
 def test_a_journal_beside_synced_writes_is_not_that_of_others() -> None:
     moved = {"dev.sda.rd": 0.0, "dev.sda.wr": 50 * MB}
     plain, synced = (

@@ -110,19 +110,26 @@ class Fio:
         return 128 if self.stopped.is_set() else 0
 
     def say(self) -> None:
-        """Print what was done since the ramp, as fio does: cumulative."""
+        """Print what was done, as fio does: cumulative; in the ramp without latencies, and from its
+        end on anew.
+        """
         import numpy as np
 
         now = time.time()
         reached = min(now - self.begin, self.ramp + self.length)
-        runtime = max(0.0, reached - self.ramp)
-        seen = (self.done > self.ramp) & (self.done <= reached)
+        ramping = reached < self.ramp
+        start = 0.0 if ramping else self.ramp
+        runtime = reached - start
+        seen = (self.done > start) & (self.done <= reached)
         parts = {
             "read": direction(self.started, self.done, seen & self.reads, runtime),
             "write": direction(self.started, self.done, seen & ~self.reads, runtime),
         }
+        if ramping:
+            for part in parts.values():
+                part["clat_ns"] = part["lat_ns"] = latency(self.done[:0])
         job = {
-            "jobname": self.name, "groupid": 0, "job_start": round((self.begin + self.ramp) * 1000),
+            "jobname": self.name, "groupid": 0, "job_start": round((self.begin + start) * 1000),
             "error": 0,
             "elapsed": round(reached), "job options": self.options, **parts,
             "trim": direction(self.started, self.done, np.zeros_like(seen), 0.0),

@@ -10,12 +10,12 @@ from tui.judge.cpus import is_left, wanted
 from tui.judge.limits import reached_io_limit
 from tui.judge.load import is_reached, occupied, offered_rates
 from tui.judge.observed import (
-    bound_for_seconds,
     carries_load,
     clients_of,
     cpu_bound_hosts,
     full_link,
     held_by_cpu,
+    hosts_at_limit,
     is_sized,
     record_of,
 )
@@ -68,8 +68,8 @@ def _no_other(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> Clause:
         return clause("no-other-but-some-cpus", held=held, of=len(hosts))
     if cpu_bound_hosts(at):
         return clause("no-other-but-busy-cpus")
-    if bound_for_seconds(at, hosts):
-        return clause("no-other-but-for-seconds")
+    if held := len(hosts_at_limit(at, hosts)):
+        return clause("no-other-but-at-limit", held=held, of=len(at.step.tasks))
     blind = any(carries_load(at, host) and not is_sized(at, host) for host in hosts)
     return clause("no-other-but-links-unknown" if blind else "no-other")
 

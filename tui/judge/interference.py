@@ -108,27 +108,25 @@ def _machines(at: StepEvidence) -> list[list[HostTelemetryRecord]]:
     """
     found: dict[str, list[HostTelemetryRecord]] = {}
     for host in clients_of(at):
-        found.setdefault(_machine(at, host), []).append(host)
+        found.setdefault(_machine(at, host.host), []).append(host)
     return list(found.values())
 
 
-def _machine(at: StepEvidence, host: HostTelemetryRecord) -> str:
-    record = record_of(at.run, host.host)
-    return (boot_of(record.facts) if record is not None else "") or f"host {host.host}"
+def _machine(at: StepEvidence, name: str) -> str:
+    record = record_of(at.run, name)
+    return (boot_of(record.facts) if record is not None else "") or f"host {name}"
 
 
-def _loads_on(
-    at: StepEvidence, hosts: Sequence[HostTelemetryRecord]
-) -> list[tuple[StepEvidence, HostTelemetryRecord]]:
-    """Return this run's loads on a machine, including loads in concurrent steps."""
-    machine = _machine(at, hosts[0])
-    beside = [
-        (other, host)
-        for other in at.beside
-        for host in clients_of(other)
-        if _machine(other, host) == machine
+def _loads_on(at: StepEvidence, machine: str) -> list[tuple[StepEvidence, str]]:
+    """Return this run's loads on a machine as step and host name, with concurrent steps, and with
+    hosts that have no telemetry.
+    """
+    return [
+        (step, name)
+        for step in (at, *at.beside)
+        for name in dict.fromkeys(task.host for task in step.step.tasks)
+        if _machine(step, name) == machine
     ]
-    return [*((at, host) for host in hosts), *beside]
 
 
 def _extra(
@@ -138,22 +136,22 @@ def _extra(
     unknown.
     """
     records = [record for host in hosts if (record := record_of(at.run, host.host)) is not None]
-    loads = _loads_on(at, hosts)
+    loads = _loads_on(at, _machine(at, hosts[0].host))
     jobs = [job for step, _ in loads for job in step.step.jobs]
     if not all(job.direct for job in jobs if job.stores):
         return {}  # of a concurrent step
-    results = [step.record.results.per_host.get(host.host, {}) for step, host in loads]
+    results = [step.record.results.per_host.get(name, {}) for step, name in loads]
     # lost, or reads and writes are counted together
     if not all(set(dirs) & set(COUNTED) for dirs in results):
         return {}
     if any(name in AMPLIFY for record in records for name in file_systems(record)):
         return {}
-    own = {name: sum(_counted(step, host, name) for step, host in loads) for name in COUNTED}
+    own = {way: sum(_counted(step, name, way) for step, name in loads) for way in COUNTED}
     total = {name: _moved(hosts, *columns) for name, columns in COUNTED.items()}
     whole = sum(own.values())
     if not whole or all(each is None for each in total.values()):
         return {}
-    journal = JOURNAL * sum(_syncs_per_s(step, host) for step, host in loads)
+    journal = JOURNAL * sum(_syncs_per_s(step, name) for step, name in loads)
     found, worst = list[Clause](), 0.0
     for name, moved in total.items():
         if moved is None:
@@ -170,18 +168,18 @@ def _extra(
     return {hosts[0].host: (found, worst)}
 
 
-def _counted(at: StepEvidence, host: HostTelemetryRecord, name: str) -> float:
+def _counted(at: StepEvidence, host: str, direction: str) -> float:
     """Return the bytes per second that a host's load counts in one direction."""
-    result = at.record.results.per_host.get(host.host, {}).get(name)
+    result = at.record.results.per_host.get(host, {}).get(direction)
     return (result.bw_bytes_per_s or 0.0) if result is not None else 0.0
 
 
-def _syncs_per_s(at: StepEvidence, host: HostTelemetryRecord) -> float:
+def _syncs_per_s(at: StepEvidence, host: str) -> float:
     """Return how many syncs with something to write a host's load makes per second."""
-    jobs = [job for job in at.step.jobs_by_host.get(host.host, at.step.jobs) if job.stores]
-    parts = [([job], of_job(at, host.host, job)) for job in jobs]
+    jobs = [job for job in at.step.jobs_by_host.get(host, at.step.jobs) if job.stores]
+    parts = [([job], of_job(at, host, job)) for job in jobs]
     if not all(dirs for _, dirs in parts):
-        parts = [(jobs, at.record.results.per_host.get(host.host, {}))]
+        parts = [(jobs, at.record.results.per_host.get(host, {}))]
     return sum(_syncs_of(*part) for part in parts)
 
 
@@ -227,7 +225,8 @@ def _servers_of_reads(at: StepEvidence) -> list[HostTelemetryRecord]:
 def _of_servers(at: StepEvidence) -> Iterator[CheckResult]:
     """Yield storage nodes that read or write more than a read-only load explains."""
     steps, servers = [at, *at.beside], _servers_of_reads(at)
-    read = sum(_counted(step, host, "read") for step in steps for host in clients_of(step))
+    reading = [(step, host) for step in steps for host in step.record.results.per_host]
+    read = sum(_counted(step, host, "read") for step, host in reading)
     for name, share in (("read", SERVERS_READ), ("write", SERVERS_WRITE)):
         disks = {host.host: _of_disks(host, COUNTED[name][0]) for host in servers}
         moved = sum(disks.values())

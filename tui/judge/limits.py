@@ -218,11 +218,15 @@ def _why_not_compared(host: HostRecord) -> str:
     """
     if not _has_groups(host):
         return "control-groups"
+    return "target-devices" if _numbers(host) is None and _limits_of(host, "cgroup_io") else ""
+
+
+def _numbers(host: HostRecord) -> set[str] | None:
+    """Return the numbers of the devices below the target, such as ``8:0``; None if unknown."""
     layers = rows(host.facts, BlockLayer)
-    known = any(layer.number for layer in layers)
+    numbers = {layer.number for layer in layers if layer.number}
     # a mount without devices, such as NFS, has neither rows nor a reason
-    unknown = not known and (layers or why_unknown(host.facts, "devices"))
-    return "target-devices" if unknown and _limits_of(host, "cgroup_io") else ""
+    return None if not numbers and (layers or why_unknown(host.facts, "devices")) else numbers
 
 
 def _has_groups(host: HostRecord) -> bool:
@@ -232,11 +236,12 @@ def _has_groups(host: HostRecord) -> bool:
 
 def _changed(host: HostRecord) -> list[Clause]:
     """Return how the I/O limits of a host differ during or after a load; empty if they do not."""
+    before = _limits_below_target(host, "cgroup_io")
     found = [
         each
         for name in ("cgroup_io_during", "cgroup_io_after")
         if name in host.facts
-        for each in _changes(_limits_of(host, "cgroup_io"), _limits_of(host, name))
+        for each in _changes(before, _limits_below_target(host, name))
     ]
     return [each for at, each in enumerate(found) if each not in found[:at]]
 
@@ -253,6 +258,14 @@ def _changes(
     return changes + [
         clause("lifted", limit=old[place].text_part) for place in old if place not in new
     ]
+
+
+def _limits_below_target(host: HostRecord, fact: str) -> dict[tuple[str, str], IoLimit]:
+    """Return the limits of the devices below the target; of all devices if those are unknown."""
+    limits, numbers = _limits_of(host, fact), _numbers(host)
+    return {
+        place: limit for place, limit in limits.items() if numbers is None or place[0] in numbers
+    }
 
 
 def _limits_of(host: HostRecord, fact: str) -> dict[tuple[str, str], IoLimit]:

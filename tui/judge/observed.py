@@ -160,16 +160,26 @@ def _bound_mostly(at: StepEvidence, host: HostTelemetryRecord) -> Clause | None:
     if by_highest is None and not by_ranks and not at_most.mean_of("cpu.steal"):
         return None
 
+    reasons: dict[str, list[Clause]] = {}
+
     def bound(values: Mapping[str, float]) -> bool:
-        return cpu_bound(Moment(values), record, at.limit, polls=by_ranks) is not None
+        why = cpu_bound(Moment(values), record, at.limit, polls=by_ranks)
+        if why is not None:
+            reasons.setdefault(why["code"], []).append(why)
+        return why is not None
 
     seconds, whole_s = host.seconds_where(COLUMNS, bound), _window_s(host)
     if not most_of_time(at, seconds, whole_s):
         return None
     if on_average := cpu_bound(host, record, at.limit, polls=by_ranks):
         return on_average
-    why = by_highest or clause("busy", percent=at_most.mean_of("cpu.busy") or 0.0)
-    return clause("cpu-for-seconds", what=why, seconds=seconds, of_s=whole_s)
+    usual = max(reasons.values(), key=len)
+    return clause("cpu-for-seconds", what=max(usual, key=_percent), seconds=seconds, of_s=whole_s)
+
+
+def _percent(why: Clause) -> float:
+    percent = why["operands"].get("percent")
+    return percent if isinstance(percent, int | float) else 0.0
 
 
 def full_links(at: StepEvidence, hosts: Sequence[HostTelemetryRecord]) -> dict[str, Clause]:
@@ -177,12 +187,10 @@ def full_links(at: StepEvidence, hosts: Sequence[HostTelemetryRecord]) -> dict[s
     return {host.host: link for host in hosts if (link := _full(at, host))}
 
 
-def bound_for_seconds(at: StepEvidence, hosts: Sequence[HostTelemetryRecord]) -> bool:
-    """Return whether a client's CPU or link was at its limit for most of the time, if not on
-    average.
-    """
+def hosts_at_limit(at: StepEvidence, hosts: Sequence[HostTelemetryRecord]) -> set[str]:
+    """Return the clients whose CPU or link was at its limit, on average or for most of the time."""
     carrying = [host for host in hosts if carries_load(at, host)]
-    return bool(_bound(at) or full_links(at, carrying))
+    return {*_bound(at), *full_links(at, carrying)}
 
 
 def _window_s(host: HostTelemetryRecord) -> float:

@@ -170,8 +170,8 @@ def _first(values: Sequence[float]) -> int:
     "missing-samples",
     "Seconds without samples",
     rule=(
-        f"at most {units.share(MISSING)} of each host's seconds (or one second, if that is more)"
-        " have no sample"
+        f"at most {units.share(MISSING)} of the seconds between a host's first and last sample (or"
+        " one second, if that is more) have no sample"
     ),
     advice=(
         "Check the connection to the host and its load. Totals are complete (except where"

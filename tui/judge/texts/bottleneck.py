@@ -51,7 +51,9 @@ CAVEATS = {
     "no-other-but-links-unknown": "link speeds are unknown",
     "no-other-but-some-cpus": "client CPU on {held} of {of} hosts",
     "no-other-but-busy-cpus": "client CPUs are busy, mostly with other work",
-    "no-other-but-for-seconds": "client CPU or links at their limit for most seconds",
+    "no-other-but-at-limit": (
+        "client CPU or links at their limit on {held} of {of} hosts, on average or for most seconds"
+    ),
 }
 LINKS, *CLIENTS = CAVEATS
 BOTTLENECK: dict[str, Text] = {

@@ -53,10 +53,10 @@ BY_COUNTER = {
 
 
 def for_seconds(what: str, seconds: float, of_s: float) -> str:
-    """Return how long a limit was reached, and the highest value of the run: ``at the limit for
-    40 s of 60 s, highest 99 % busy``.
+    """Return the highest value of a limit, and how long it was reached: ``99 % busy in the busiest
+    second, at the limit for 40 s of 60 s``.
     """
-    return f"at the limit for {seconds:.0f} s of {of_s:.0f} s, highest {what}"
+    return f"{what} in the busiest second, at the limit for {seconds:.0f} s of {of_s:.0f} s"
 
 
 OBSERVED: dict[str, dict[str, Text]] = {
