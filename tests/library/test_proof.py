@@ -138,7 +138,7 @@ def test_half_of_the_hosts_are_compared_host_by_host(
 
 def test_everything_is_reported_with_its_figures() -> None:
     found = outcome(LoadChange("twice-in-flight", MORE), load(1000), load(1900))
-    gave = "twice as many I/Os in flight gave 1.90x the IOPS (1.00k to 1.90k, ±1 %)"
+    gave = "twice as many I/Os in flight gave 1.90x the IOPS (from 1.00k to 1.90k; ±1 %)"
     assert said(found) == f"agreed: {gave}; predicted 1.3x the IOPS or more"
     assert not [text for _, text in strings(asdict(found)) if SENTENCE.search(text)]
     assert (found.unchanged, found.changed, found.ratio, found.run_id) == (

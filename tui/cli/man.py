@@ -28,7 +28,7 @@ SECTIONS = {
         ),
         ("4", "partial or failed"),
         ("5", "no load met the limits"),
-        ("6", "a search ran out of points or time"),
+        ("6", "a search without a final answer"),
         ("130", "interrupted and saved"),
     ],
     "ENVIRONMENT": [

@@ -63,10 +63,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--from",
         dest="origin",
         metavar="NAME",
-        help="profile to extend; the new one contains only the changes",
+        help="profile to extend (default: demo/quick); the new one contains only the changes",
     )
     add_json(new)
-    add_flag(new, "--copy", "copy the profile instead of extending it (default: demo/quick)")
+    add_flag(new, "--copy", "copy the profile instead of extending it")
     edit = verbs.add_parser(
         "edit", help="edit a profile in $EDITOR; a preset is copied to your own folder first"
     )

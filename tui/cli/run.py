@@ -49,8 +49,8 @@ TERMS_HELP = (
 )
 EXIT_CODES = (
     "exit codes: 0 complete, 1 a finding makes the run invalid, 2 usage error, 3 refused before"
-    " any load, 4 partial or failed, 5 no load met the limits, 6 a search ran out of points or"
-    " time, 130 interrupted and saved"
+    " any load, 4 partial or failed, 5 no load met the limits, 6 a search without a"
+    " final answer, 130 interrupted and saved"
 )
 EXAMPLES = (
     f"examples: {EXAMPLE}; "
@@ -539,7 +539,9 @@ def wait_of(text: str | None, *, sure: bool) -> float:
     try:
         return parse_duration(text) or NEVER_S
     except ValueError as error:
-        raise UsageError(f"--wait: {error}; put PROFILE before --wait") from error
+        raise UsageError(
+            f"--wait: {error}; if '{text}' is the PROFILE, put it before --wait"
+        ) from error
 
 
 def lease_of(text: str, *, sure: bool) -> float:

@@ -127,7 +127,7 @@ def tables(rows: Sequence[Row]) -> list[str]:
 
 
 HEAD = (
-    "| system | found and held | of these: interval holds the truth | all: interval holds the truth"
+    "| system | found and held | of these: interval contains the truth | all: interval contains the truth"
     " | median error | points | holds | time |"
 )
 

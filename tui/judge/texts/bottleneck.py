@@ -90,15 +90,13 @@ def amount(figure: Figure, value: float) -> str:
 
 
 def gave(proof: ProofRecord) -> str:
-    """Return the figures as text: ``1.96x the IOPS (450 to 880, ±3 %)``."""
+    """Return the figures as text: ``1.96x the IOPS (from 450 to 880; ±3 %)``."""
     if proof.ratio is None or proof.unchanged is None or proof.changed is None:
         return "no figure"
     spread = proof.spread
-    within = f", ±{units.share(spread / proof.ratio)}" if spread is not None and proof.ratio else ""
-    return (
-        f"{proof.ratio:.2f}x the {FIGURES[proof.figure]} ({amount(proof.figure, proof.unchanged)}"
-        f" to {amount(proof.figure, proof.changed)}{within})"
-    )
+    within = f"; ±{units.share(spread / proof.ratio)}" if spread is not None and proof.ratio else ""
+    before, now = (amount(proof.figure, each) for each in (proof.unchanged, proof.changed))
+    return f"{proof.ratio:.2f}x the {FIGURES[proof.figure]} (from {before} to {now}{within})"
 
 
 def result(proof: ProofRecord, predicted: str, why: str) -> str:
