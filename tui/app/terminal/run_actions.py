@@ -285,7 +285,7 @@ COMPARE = (
         "compare.swap",
         ("x",),
         "swap",
-        "Make the next run or side the reference (A)",
+        "Make the next run or side the baseline (A)",
         footer=5,
     ),
     Action(

@@ -43,7 +43,8 @@ def few_in_flight(
     if in_flight is not None and mean_ns is not None:
         few = f"{in_flight:.2g} of {few}, mean latency {units.latency(mean_ns)}"
     more = "connections" if of_objects else "queue depth"
-    return f"concurrency: {few}; a sweep of {more} shows whether more raise throughput"
+    shown = f"a sweep of {more} shows whether more I/Os in flight raise throughput"
+    return f"concurrency: {few}; {shown}"
 
 
 # what else may limit a load without a known bottleneck; more I/Os in flight do not rule it out
