@@ -42,14 +42,14 @@ Rows = dict[str, list[LoadCommand]]
     "planned-command",
     "Planned command",
     rule=(
-        "the processes that have the test files open (over a network: those with the job file as an"
-        " argument) run the planned command line with the planned job file (compared for fio only;"
-        " an error if added arguments change the load); a warning if other arguments were added, if"
-        " another program than the dynamic loader runs the load generator, if the job file was"
-        " changed after it was sent and then restored, if a packaged program maps libraries from"
-        " elsewhere in place of the system's, or if a process runs another program file than the"
-        " one that was checked before the run (a script in its place, for example), apart from"
-        " the dynamic loader; a note on preloaded libraries"
+        "the processes that have the test files open (over a network: those with the job file as"
+        " an argument) run the planned command line with the planned job file (compared only if"
+        " the load has one; an error if added arguments change the load); a warning if other"
+        " arguments were added, if another program than the dynamic loader runs the load"
+        " generator, if the job file was changed after it was sent and then restored, if a"
+        " packaged program maps libraries from elsewhere in place of the system's, or if a process"
+        " runs another program file than the one that was checked before the run (a script in its"
+        " place, for example), apart from the dynamic loader; a note on preloaded libraries"
     ),
     advice=(
         "Find out what runs in place of the load generator on the host (command -v, type) and"
