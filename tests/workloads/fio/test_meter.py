@@ -114,6 +114,22 @@ def test_the_end_of_a_ramp_is_seen_although_the_totals_have_grown_beyond_it() ->
     assert found[1].interval_s == 1.0
 
 
+def test_a_snapshot_at_the_very_end_of_a_ramp_is_not_a_second_without_load() -> None:
+    found = samples(
+        [
+            moment(1000, 500, latencies=False),
+            moment(2000, 0, started=2000),
+            moment(3000, 400, started=2000, runtime=1000),
+        ],
+        ramp=True,
+    )
+    assert [(sample.ramp, sum(each.ios for each in sample.dirs.values())) for sample in found] == [
+        (True, 500),
+        (False, 400),
+    ]
+    assert found[1].interval_s == 1.0
+
+
 def test_a_job_without_latencies_is_not_taken_for_ramp_load() -> None:
     found = samples([moment(1000, 500, latencies=False), moment(2000, 900, latencies=False)])
     assert [sample.ramp for sample in found] == [False, False]

@@ -98,12 +98,14 @@ class Meter:
         self._held: Snapshot | None = None
 
     def feed(self, snapshot: Snapshot) -> Sample | None:
-        """Return the sample since the last one; None if there was no I/O yet, or if the sample is
-        too short, in which case the next one includes it.
+        """Return the sample since the last one; None if there was no I/O yet, or none since the
+        ramp, or if the sample is too short, in which case the next one includes it.
         """
         entries = self._read(snapshot)
         interval_ms = self._interval_ms(snapshot.timestamp_ms, entries)
-        if interval_ms is None and not any(entry.ios for entry in entries):
+        # a snapshot at the very end of a ramp: the time before it is not part of the load
+        has_begun = interval_ms is not None and not any(each.ramp for each in self._entries)
+        if not has_begun and not any(entry.ios for entry in entries):
             self._remember(snapshot.timestamp_ms, entries)
             return None
         if interval_ms is None or interval_ms < MIN_INTERVAL_MS:
