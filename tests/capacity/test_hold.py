@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tests.capacity.makers import capacity_search, point, queue, went
+from tests.capacity.makers import LIMIT, capacity_search, point, queue, went
 from tests.capacity.systems import p99_limit
 from tests.long.capacity.systems import LastingSystem, searched
 from tui.capacity.answer import answer
-from tui.capacity.hold import HOLDS, change_point, in_state, spells_of
+from tui.capacity.hold import HOLDS, change_point, held, in_state, spells_of
 from tui.model.operands import clause
-from tui.model.search import Offer, Search, SearchPoint, Steadiness
+from tui.model.search import Limit, MeasuredLimit, Offer, Search, SearchPoint, Steadiness
 
 
 @settings(max_examples=30, deadline=None)
@@ -54,6 +54,19 @@ def test_the_answer_is_held_just_below_and_only_then_found(capacity: float) -> N
     assert found.state == "found" and found.held_s == 300.0
     assert answer(search, points[: points.index(hold)]).state == "unfinished"
     assert "can-be-missed" in [each["code"] for each in found.notes]
+
+
+@pytest.mark.parametrize(("errors", "passed"), [(0.0, True), (3.0, False)])
+def test_a_hold_within_its_limits_passes_beside_a_limit_on_errors(
+    errors: float, passed: bool
+) -> None:
+    none = Limit("errors = 0", "", "errors", None, 0.0)
+    search = capacity_search(limits=(LIMIT, none), hold_s=300.0)
+    offer = Offer(rate_iops=1000.0, seconds=300.0, role="hold")
+    hold = point(search, offer, 0, lambda _: LIMIT.most * 0.995)
+    assert hold.verdict == "unclear" and held(search, hold)
+    counted = MeasuredLimit(none.text, "", errors, verdict="breaks" if errors else "meets")
+    assert held(search, replace(hold, measured=(*hold.measured, counted))) == passed
 
 
 def test_a_failed_hold_sets_points_of_another_state_aside_and_a_lower_answer_names_it() -> None:

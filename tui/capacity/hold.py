@@ -153,9 +153,10 @@ def held(search: Search, point: SearchPoint) -> bool:
     if point.verdict == "meets":
         return True
     limits = {each.text: each.most for each in search.limits}
-    values = [(each.value, limits.get(each.limit, 0.0)) for each in point.measured]
     return point.verdict == "unclear" and all(
-        value is not None and value < most for value, most in values
+        each.verdict == "meets"
+        or (each.value is not None and each.value < limits.get(each.limit, 0.0))
+        for each in point.measured
     )
 
 
