@@ -20,11 +20,12 @@ from statistics import median
 
 from tests.capacity.systems import System, p99_limit
 from tests.long.capacity.systems import LastingSystem, searched, sustained
-from tui.model.search import Search
+from tui.model.search import Limit, Search
 
 MOST_POINTS = 40
 PAGE = Path(__file__).parents[3] / "docs" / "capacity-method.md"
-KEPT = PAGE.with_suffix(".jsonl")  # one search per line
+KEPT = PAGE.with_name("capacity.jsonl")  # one search per line
+NO_ERRORS = Limit("errors = 0", "", "errors", None, 0)  # as in the presets
 BEGIN, END = "<!-- sustained: generated -->", "<!-- /sustained -->"
 
 
@@ -81,9 +82,8 @@ def truth(name: str) -> float:
 def one(name: str, seed: int, hold_s: float) -> dict[str, object]:
     """Return what one search found, beside the truth."""
     kind = next(each for kinds in SETS.values() for each in kinds if each.name == name)
-    search = Search(
-        "capacity", limits=(p99_limit(kind.limit_ms),), points=MOST_POINTS, hold_s=hold_s
-    )
+    limits = (p99_limit(kind.limit_ms), NO_ERRORS)
+    search = Search("capacity", limits=limits, points=MOST_POINTS, hold_s=hold_s)
     found, points = searched(kind.make(), search, seed)
     true, figure = truth(name), found.capacity
     low, high, value = figure.low or 0.0, figure.high or float("inf"), figure.value or 0.0
