@@ -165,6 +165,25 @@ def test_data_that_an_array_can_reduce_is_reported() -> None:
     assert said("reducible-data", evidence(jobs=[WRITER])) == []
 
 
+def test_an_engine_that_does_no_io_is_an_error() -> None:
+    jobs = [JobLoad("a", ("read",), no_storage="ioengine=null", stores=False), WRITER]
+    assert said("no-storage", evidence(jobs=jobs)) == [("error", "ioengine=null")]
+    assert said("no-storage", evidence(jobs=[WRITER])) == []
+
+
+@pytest.mark.parametrize(("share", "severity"), [(0.0625, "warning"), (0.8, "info"), (1.0, None)])
+def test_random_io_that_goes_on_from_where_it_is_is_reported(
+    share: float, severity: str | None
+) -> None:
+    job = JobLoad("a", ("read",), random=True, random_share=share, ordered_by="rw=randread:N")
+    assert said("random-share", evidence(jobs=[job])) == ([(severity, share)] if severity else [])
+
+
+def test_sequential_io_has_no_share_of_random_blocks() -> None:
+    with pytest.raises(UnknownError, match=Moot.RANDOM):
+        said("random-share", evidence(jobs=[JobLoad("a", ("read",))]))
+
+
 def test_writes_that_are_never_flushed_are_a_note() -> None:
     assert said("no-flush", evidence(jobs=[WRITER])) == [("info", "none")]
     assert said("no-flush", evidence(jobs=[JobLoad("w", ("write",), durable="fsync=1")])) == []

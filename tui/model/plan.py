@@ -206,6 +206,8 @@ class JobLoad(Struct, frozen=True, omit_defaults=True):
     fileless: bool = False
     # moves data to or from storage, unlike the null engine and file operations
     stores: bool = True
+    # why none of its I/O reaches any storage: "ioengine=null"
+    no_storage: str = ""
     # throttled by a rate, think time or another job: not always `held` in flight
     paced: bool = False
     # pause of a worker after each I/O, which then has one in flight; 0: none, or not so simple
@@ -213,6 +215,8 @@ class JobLoad(Struct, frozen=True, omit_defaults=True):
     rate_iops: dict[str, float] = field(default_factory=dict)  # offered, by direction
     rate_bytes_per_s: dict[str, float] = field(default_factory=dict)
     random: bool = False
+    random_share: float = 1.0  # of its I/Os, if random; the others follow or repeat the one before
+    ordered_by: str = ""  # the options that make it less than 1: "rw=randread:16"
     # range of each I/O stream: a worker's part of a file; None: unknown
     range_bytes: int | None = None
     ranges: int = 0  # number of such streams per host

@@ -171,6 +171,8 @@ OBJECTIONS: tuple[Objection, ...] = (
             "above-offered",
             "direct-io",
             "root-target",
+            "no-storage",
+            "random-share",
         ),
         ("concurrency", "planned-command"),
         supported_by={"direct-io": ("direct", "not-direct")},

@@ -47,7 +47,8 @@ OF_CHECK: dict[Kind, tuple[str, ...]] = {
     "content": ("reducible-data", "content"),
     "durability": ("no-flush", "flush-no-op", "sync"),
     "provenance": ("verify", "changed-program"),
-    "load": ("offered-rate", "depth", "slat", "tool-errors", "planned-command"),
+    "load": ("offered-rate", "depth", "slat", "tool-errors", "planned-command", "no-storage",
+        "random-share"),
     "hosts": (
         "straggler", "host-restart", "host-loss", "background-load", "client-cpu", "other-load",
         "other-traffic",

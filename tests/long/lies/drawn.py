@@ -510,6 +510,21 @@ def other_program(rng: Random) -> Lie:
                sabotage=sabotage.other_program)  # fmt: skip
 
 
+def hardly_random(rng: Random) -> Lie:
+    """Random reads of which most follow the one before."""
+    option = rng.choice(
+        (f"randread:{rng.randint(3, 32)}", f"randread, percentage_random: {rng.randint(1, 45)}")
+    )
+    load = _load(rng, "randread").replace("randread", option)
+    return Lie(option.replace("randread, ", ""), load, "random-share")
+
+
+def no_io(rng: Random) -> Lie:
+    """An engine that reports I/O and does none."""
+    load = f'ioengine: "null", rw: {rng.choice(("randread", "write"))}, bs: 4k, size: 1G'
+    return Lie("no I/O", f"{load}, rate_iops: {rng.randint(100, 5000)}", "no-storage")
+
+
 LIES: tuple[Draw, ...] = (
     unwritten, partly_written, buffered, hot, same_offsets, one_file_in_order, not_as_planned,
     another_job,
@@ -540,7 +555,7 @@ def staged(count: int, seed: int) -> Iterator[Lie]:
         # what is new comes last, so that a seed draws the same of the others
         new = (frozen_at_once, restored_job, other_library, warming_up, few, zeros_read,
             other_writer, lost, one_after_the_other, shallower, other_program,
-            limit_lifted)  # fmt: skip
+            limit_lifted, hardly_random, no_io)  # fmt: skip
         for at, draw in enumerate((*LIES, *[two_at_once] * 3, *new)):
             made = draw(rng)
             yield replace(made, name=f"{made.name} #{turn}.{at}", generated=True)

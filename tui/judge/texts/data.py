@@ -97,6 +97,8 @@ DATA: dict[str, dict[str, Text]] = {
             " cache can serve all but the first"
         ),
     },
+    "no-storage": {"engine": "the load does no I/O to any storage: {options:all}"},
+    "random-share": {"ordered": "only {share:share} of the I/Os go to a random block: {options}"},
     "reducible-data": {"options": "the data written is reducible: {options:all}"},
     "content": {
         "reducible": "the data {kind} is reducible: {hosts:merged}",

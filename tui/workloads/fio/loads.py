@@ -70,6 +70,7 @@ def _think_s(job: JobOptions) -> float:
 
 def _load(job: JobOptions, wave: int) -> JobLoad:
     iops, bandwidth = _offered(job)
+    random_share, ordered_by = _order(job)
     paced = bool(iops or bandwidth) or any(job.get(name) not in (None, "0", "") for name in PACING)
     return JobLoad(
         name=job.name,
@@ -83,11 +84,14 @@ def _load(job: JobOptions, wave: int) -> JobLoad:
         direct=job.flag("direct") or not job.flag("buffered", default=True),
         fileless=job.fileless,
         stores=not job.harmless and not job.makes_no_data,
+        no_storage=_no_storage(job),
         paced=paced or (job.count("startdelay", 0) > 0 and wave > 0),
         think_s=_think_s(job),
         rate_iops=iops,
         rate_bytes_per_s=bandwidth,
-        random=(job.get("rw") or "").startswith("rand"),
+        random=_is_random(job),
+        random_share=random_share,
+        ordered_by=ordered_by,
         range_bytes=_range_bytes(job),
         ranges=job.numjobs * _file_count(job),
         sharing=_sharing(job),
@@ -112,6 +116,35 @@ def _load(job: JobOptions, wave: int) -> JobLoad:
         objects=job.on_objects,
         reopens=0 < job.count("openfiles", 0) < job.count("nrfiles", 1),
     )
+
+
+def _no_storage(job: JobOptions) -> str:
+    """Return the engine that reports I/O without doing any; empty for others."""
+    return f"ioengine={job.engine}" if job.harmless else ""
+
+
+def _is_random(job: JobOptions) -> bool:
+    return (job.get("rw") or "").startswith("rand")
+
+
+def _order(job: JobOptions) -> tuple[float, str]:
+    """Return the share of a random job's I/Os that go to a random block, and the options that
+    make it less than 1 (fio io_u.c, get_next_block and should_do_random).
+
+    `percentage_random` may have a value for each direction; the lowest of the job's own counts.
+    """
+    if not _is_random(job):
+        return 1.0, ""
+    length = (job.get("rw") or "").partition(":")[2]
+    run = int(length) if length.isdecimal() else 1  # I/Os per random block: randread:8
+    values = [
+        int(each) for each in (job.get("percentage_random") or "").split(",") if each.isdecimal()
+    ]
+    chosen = [values[min(RATED.index(name), len(values) - 1)] for name in job.access if values]
+    percent = min(chosen, default=100)
+    given = {"rw": run > 1, "percentage_random": percent < 100}
+    options = " ".join(f"{name}={job.get(name)}" for name, matters in given.items() if matters)
+    return percent / 100 / max(run, 1), options
 
 
 def _repeats_draws(job: JobOptions) -> bool:
