@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from datetime import datetime
 from pathlib import Path
 
@@ -78,6 +79,16 @@ def test_nightly_files_form_one_history(home: Path, tmp_path: Path) -> None:
     setups = {measured_at(run)[0].setup for run in (home / "runs").iterdir()}
     assert len(list((home / "runs").iterdir())) == 2
     assert len(setups) == 1
+
+
+def test_imports_of_other_options_are_another_history(home: Path, tmp_path: Path) -> None:
+    words = "--name=a --filename=f --size=1m --rw=randread --number_ios=50 --output-format=json"
+    for direct in ("0", "1"):
+        command = ["fio", *words.split(), f"--direct={direct}", "--output=out.json"]
+        subprocess.run(command, check=True, capture_output=True, cwd=tmp_path)
+        assert main(["import", str(tmp_path / "out.json")]) == 0
+    setups = [measured_at(run)[0].setup for run in (home / "runs").iterdir()]
+    assert len(set(setups)) == len(setups) == 2
 
 
 @pytest.mark.parametrize("folder", [False, True], ids=["named", "directory"])

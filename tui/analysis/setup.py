@@ -121,6 +121,7 @@ class _StepSetup(Struct):
     profile: str | None = None
     warmup: bool = False
     in_flight: int | None = None
+    options: dict[str, str] = field(default_factory=dict)
     latency_kind: str | None = None
     results: _Results = field(default_factory=_Results)
     metadata: _MetadataVersion | None = None
@@ -253,7 +254,9 @@ def _parts(head: Head, step: _StepSetup) -> Iterator[tuple[str, str]]:
         if value is not None and name not in step.point and not is_place(name, str(value)):
             yield name, written(value, kinds.get(name, ""))
     yield from _of_search(head.search) if head.search is not None else ()
-    yield from imported_parts(step) if head.state == "imported" else ()
+    if head.state == "imported":
+        yield from imported_parts(step)
+        yield from sorted(step.options.items())
     yield HOSTS, ", ".join(sorted(host.name for host in head.hosts))
     yield "tool", _tool(head, step)
     yield "latency counted", step.latency_kind or head.latency_kind
