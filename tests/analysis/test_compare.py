@@ -22,6 +22,7 @@ from tests.samples.records import (
 )
 from tui.analysis.compare import Change, Comparison, compare
 from tui.analysis.criteria import judge
+from tui.analysis.setup_differences import differences
 from tui.analysis.stats import Effect
 from tui.model.criteria import parse_criterion
 from tui.model.plan import Headline
@@ -588,3 +589,10 @@ def test_a_side_without_ios_breaks_a_threshold_only_if_it_never_had_any(
     (judged,) = judge(a, b, [parse_criterion("iops < -5%")])
     (shown,) = [each.change for each in compare(a, b).changes if each.headline]
     assert judged.outcome == outcome and (shown is None) == (outcome == "not measured")
+
+
+def test_thresholds_of_checks_that_only_one_side_changed_are_listed() -> None:
+    a, b = [run(step(1000.0), run_id="a")], [run(step(1000.0), run_id="b")]
+    b[0].thresholds = {"client-cpu.host": 101.0}
+    found = [each for each in differences(a, b, ()) if "client-cpu.host" in each.b]
+    assert [(each.a, each.blocks) for each in found] == [("none", False)]

@@ -6,9 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec import convert
 
 from tests.samples.records import run, step
-from tui.analysis.setup import PointMeasurement, PointSetup, head_of, measured, measured_at
+from tui.analysis.setup import (
+    PointMeasurement,
+    PointSetup,
+    SearchSetup,
+    head_of,
+    measured,
+    measured_at,
+)
 from tui.analysis.trend import change_points, trends_of
 from tui.library.summary import RunSummary
 from tui.model.host_record import HostRecord
@@ -138,6 +146,14 @@ def test_runs_without_a_headline_are_counted_as_left_out() -> None:
     )
     (found,) = trends_of(runs, "test/p")
     assert found.left_out == 1
+
+
+@pytest.mark.parametrize(("state", "counts"), [("found", True), ("unfinished", False)])
+def test_only_capacities_that_were_found_are_part_of_a_history(state: str, counts: bool) -> None:
+    head = head_of(run())
+    head.search = convert({"kind": "capacity", "answer": {"state": state}}, SearchSetup)
+    (point,) = measured(head)
+    assert bool(trends_of(history([1000.0]), "test/p", setups_of=lambda _: [point])) == counts
 
 
 @pytest.mark.parametrize(("change", "said"), [

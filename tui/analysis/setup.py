@@ -147,8 +147,15 @@ class _Limit(Struct):
     text: str = ""
 
 
-class _Search(Struct):
+class _Answer(Struct):
+    state: str = ""
+
+
+class SearchSetup(Struct):
+    """What a search varied, and how it ended."""
+
     kind: str = ""
+    answer: _Answer | None = None
     limits: list[_Limit] = field(default_factory=list)
     over: list[str] = field(default_factory=list)
 
@@ -171,7 +178,7 @@ class Head(Struct):
     hosts: list[_HostName] = field(default_factory=list)
     steps: list[_StepSetup] = field(default_factory=list)
     matrix: _Matrix | None = None
-    search: _Search | None = None
+    search: SearchSetup | None = None
     proves: dict[str, Any] | None = None
     precondition: _Precondition | None = None
     provenance: _ProvenanceTools = field(default_factory=_ProvenanceTools)
@@ -210,18 +217,18 @@ def measured(head: Head) -> list[PointMeasurement]:
     """Return the points of a run: each point of a sweep or suite, otherwise (also for a search) the
     whole run.
 
-    Empty for a counter-experiment, which is not part of a history.
+    Empty for a counter-experiment, which is not part of a history. A search that found no capacity
+    has a headline without a value.
     """
     if head.proves is not None:
         return []
     cells = head.matrix.cells if head.matrix is not None and head.search is None else []
     if len(cells) < 2:
         counted = [step for step in head.steps if not step.warmup]
-        return [
-            PointMeasurement(
-                "", _setup(head, counted[0] if counted else _StepSetup(params=head.profile.params))
-            )
-        ]
+        setup = _setup(head, counted[0] if counted else _StepSetup(params=head.profile.params))
+        answer = head.search.answer if head.search is not None else None
+        unanswered = answer is not None and answer.state != "found"
+        return [PointMeasurement("", setup, HeadlineHead() if unanswered else None)]
     return [
         PointMeasurement(
             each.key, _setup(head, _step_of(head, each)), each.headline or HeadlineHead()
@@ -267,7 +274,7 @@ def _parts(head: Head, step: _StepSetup) -> Iterator[tuple[str, str]]:
     yield PROFILE_TEXT, " ".join(filter(None, map(_digest, texts)))
 
 
-def _of_search(search: _Search) -> Iterator[tuple[str, str]]:
+def _of_search(search: SearchSetup) -> Iterator[tuple[str, str]]:
     yield "search", search.kind
     yield "limits", ", ".join(limit.text for limit in search.limits)
     yield "searched over", ", ".join(search.over)

@@ -359,6 +359,7 @@ def _of_states(a: Side, b: Side) -> Iterator[SetupDifference]:
                 told = clause("not-as-sealed", side=side, run_id=record.run_id)
                 yield SetupDifference(reason=told)
     yield from _differs("warnings", a, b, _warnings)
+    yield from _differs("changed thresholds of checks", a, b, _thresholds)
 
 
 def _of_copies(a: Side, b: Side) -> Iterator[SetupDifference]:
@@ -379,6 +380,11 @@ def _warnings(record: RunRecord) -> str:
         ", ".join(sorted({each.id for each in record.findings if each.severity == "warning"}))
         or "none"
     )
+
+
+def _thresholds(record: RunRecord) -> str:
+    changed = (f"{name} {value:g}" for name, value in sorted(record.thresholds.items()))
+    return ", ".join(changed) or "none"
 
 
 def _of_setups(a: Side, b: Side) -> Iterator[SetupDifference]:

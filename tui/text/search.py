@@ -130,7 +130,7 @@ def answer_text(
         return f"unfinished: no load found yet that meets {limits_text(limits) or 'the limits'}"
     low = capacity.low if capacity.low is not None else capacity.value
     most = f", at most {rate(capacity.high, unit)}" if capacity.high is not None else ""
-    return f"unfinished: capacity at least {rate(low, unit)}{most}{at}{where}"
+    return f"unfinished: capacity probably at least {rate(low, unit)}{most}{at}{where}"
 
 
 def _held(answer: AnswerRecord, so_far: bool) -> str:

@@ -254,6 +254,7 @@ ANSWERS: dict[str, Text] = {
     ),
     "held": lambda seconds, offered_iops: (
         f"held for {units.span(seconds)} at {load_text(offered_iops)}"
+        + (" offered" if isinstance(offered_iops, int | float) else "")
     ),
     "not-held": not_held,
     "failed-hold": failed_hold,

@@ -214,11 +214,12 @@ def steadiness(record: RunRecord, step: StepRecord | None) -> Iterator[Objection
 
 
 def repeated(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]:
-    """Yield how much the headline differs between repetitions."""
+    """Yield how much the headline differs between repetitions, which share layout and minutes."""
     from tui.view.step_notes import repeated_text
 
     if text := repeated_text(record):
         yield ObjectionEvidence("fact", text)
+        yield ObjectionEvidence("unknown", "noise between runs: repetitions are of one run")
 
 
 def limited_by(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:

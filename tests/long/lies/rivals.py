@@ -50,7 +50,7 @@ def side_by_side(folder: Path, seed: int) -> list[Row]:
         {
             "changed": "nothing",
             name: _plotted(found, folder, source.hosts[0]),
-            "benchtui": "no contradiction",
+            "benchtui": ", ".join(f"`{check}`" for check in sorted(before)) or "nothing",
         }
     ]
     for lie in LIES:

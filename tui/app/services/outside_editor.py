@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from textual.app import SuspendNotSupported
 from textual.screen import Screen
 
 
@@ -40,6 +41,9 @@ def edit_outside(screen: Screen[None], path: Path, environ: Mapping[str, str]) -
             edit_file(path, environ)
     except EditorError as error:
         screen.notify(str(error), severity="error")
+        return False
+    except SuspendNotSupported:  # no terminal of its own, as in a browser
+        screen.notify("an editor cannot be opened here", severity="error")
         return False
     return True
 
