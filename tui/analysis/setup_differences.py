@@ -17,6 +17,7 @@ from tui.analysis.published import (
 )
 from tui.analysis.same_measurement import copies_among
 from tui.analysis.setup import MEASUREMENT, PROFILE_TEXT, imported_parts
+from tui.metrics import units
 from tui.metrics.facts import compare as compare_facts
 from tui.metrics.facts import leaf_text
 from tui.model.load_keys import differing, load_keys
@@ -360,6 +361,7 @@ def _of_states(a: Side, b: Side) -> Iterator[SetupDifference]:
                 yield SetupDifference(reason=told)
     yield from _differs("warnings", a, b, _warnings)
     yield from _differs("changed thresholds of checks", a, b, _thresholds)
+    yield from _differs("capacity held for", a, b, _held)
 
 
 def _of_copies(a: Side, b: Side) -> Iterator[SetupDifference]:
@@ -385,6 +387,13 @@ def _warnings(record: RunRecord) -> str:
 def _thresholds(record: RunRecord) -> str:
     changed = (f"{name} {value:g}" for name, value in sorted(record.thresholds.items()))
     return ", ".join(changed) or "none"
+
+
+def _held(record: RunRecord) -> str:
+    answer = record.search.answer if record.search is not None else None
+    if answer is None or answer.state != "found":
+        return ""
+    return units.span(answer.held_s) if answer.held_s else "not held"
 
 
 def _of_setups(a: Side, b: Side) -> Iterator[SetupDifference]:
