@@ -506,7 +506,7 @@ def test_a_verdict_that_is_not_the_sealed_one_is_marked_on_every_tab(
     maker: RunMaker, width: int
 ) -> None:
     record = load_record(maker.run_dir)
-    record.judged_since = True
+    record.not_as_sealed = True
     page = Page(record, maker.run_dir)
     top = title_line(replace(page, tab="defend"), 118).plain
     lines = " ".join("\n".join(plain_lines(headline(page, width))).split())

@@ -18,13 +18,14 @@ import pytest
 from tests.library.test_verify import RAW, WHOLE, change_json
 from tui.analysis.setup_differences import differences
 from tui.cli.main import main
+from tui.library import seal as seals
 from tui.library.additions import keep_note
 from tui.library.build import write_record
 from tui.library.load import load_record
 from tui.library.runs import INDEX_FILE, Index, list_directory, stamp_of
 from tui.library.seal import check_seal, seal
 from tui.library.summary import summarize
-from tui.library.verify import verify_run
+from tui.library.verify import unpack, verify_run
 from tui.text.comparison_texts import NOT_AS_SEALED
 
 
@@ -134,17 +135,140 @@ def test_the_verb_says_who_sealed_it(
 def test_a_verdict_that_was_changed_is_never_shown_as_if_it_were_the_runs_own(
     run_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert not load_record(run_dir).judged_since
+    assert not load_record(run_dir).not_as_sealed
     path = run_dir / "run.json"
     record = json.loads(path.read_text())
     assert record["findings"]
     path.write_text(json.dumps(record | {"findings": []}))
     changed = load_record(run_dir)
-    assert changed.judged_since
+    assert changed.not_as_sealed
     assert main(["runs", "show", str(run_dir)]) == 0
     assert NOT_AS_SEALED in " ".join(capsys.readouterr().out.split())
     write_record(run_dir)
-    assert not load_record(run_dir).judged_since, "derived again it is the one that was sealed"
+    assert not load_record(run_dir).not_as_sealed, "derived again it is the one that was sealed"
+
+
+FIGURES = ("ios", "bytes", "iops", "bw_bytes_per_s", "mean_ns", "max_ns", "percentiles_ns")
+
+
+def scaled(value: Any, names: tuple[str, ...]) -> Any:
+    """Return a value with the figures of these names 1.3 times as large."""
+    if isinstance(value, dict):
+        return {
+            name: raised(each) if name in names else scaled(each, names)
+            for name, each in value.items()
+        }
+    return [scaled(each, names) for each in value] if isinstance(value, list) else value
+
+
+def raised(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: raised(each) for name, each in value.items()}
+    return type(value)(value * 1.3) if isinstance(value, int | float) else value
+
+
+def change_headline(record: dict[str, Any]) -> None:
+    record["headline"]["value"] *= 1.3
+
+
+def word_headline(record: dict[str, Any]) -> None:
+    record["headline"]["text"] = "read 300k IOPS"
+
+
+def change_figure(name: str) -> Callable[[dict[str, Any]], None]:
+    def change(record: dict[str, Any]) -> None:
+        before = json.dumps(record["steps"])
+        record["steps"] = scaled(record["steps"], (name,))
+        assert json.dumps(record["steps"]) != before
+
+    return change
+
+
+def add_operation(record: dict[str, Any]) -> None:
+    record["steps"][0]["metadata"] = {
+        "tool": "mdtest",
+        "iterations": 1,
+        "operations": {"create": {"mean": 1e6, "max": 1e6}},
+    }
+
+
+def forget_the_verdict(record: dict[str, Any]) -> None:
+    record["verdict"] = record["checks"] = None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [change_headline, word_headline, *map(change_figure, FIGURES), add_operation,
+        forget_the_verdict],
+    ids=["headline", "headline-text", *FIGURES, "operation", "no-verdict"],
+)  # fmt: skip
+def test_figures_that_were_changed_are_never_shown_as_if_they_were_measured(
+    run_dir: Path,
+    key: Path,
+    change: Callable[[dict[str, Any]], None],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    change_json(run_dir / "run.json", change)
+    assert main(["runs", "show", str(run_dir)]) == 0
+    assert NOT_AS_SEALED in " ".join(capsys.readouterr().out.split())
+    (listed,) = list_directory(run_dir.parent, [run_dir.name], run_dir.parent / "index")
+    assert listed.judged.startswith("NOT SEALED:")
+    assert any("differ from the sealed ones" in text for text in verify_run(run_dir, key).differs)
+    write_record(run_dir)
+    assert not load_record(run_dir).not_as_sealed
+
+
+def add_percentile(record: dict[str, Any]) -> None:
+    for dirs in record["steps"][0]["results"]["per_host"].values():
+        for each in dirs.values():
+            each["clat"]["percentiles_ns"]["99.999"] = 1
+            each["clat"]["of_a_later_version"] = 1
+            each["of_a_later_version"] = {"iops": 1}
+
+
+def test_what_a_later_version_adds_to_the_figures_leaves_them_as_sealed(run_dir: Path) -> None:
+    change_json(run_dir / "run.json", add_percentile)
+    assert not load_record(run_dir).not_as_sealed
+
+
+def test_figures_are_not_compared_with_a_seal_of_a_version_that_did_not_cover_them(
+    run_dir: Path, key: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as older:
+        of = seals._sums_of_record
+        older.setattr(seals, "_sums_of_record", lambda text: (of(text)[0], ""))
+        seal(run_dir, key)
+    # as such a version wrote and signed it
+    change_json(run_dir / "seal.json", lambda found: found.pop("figures"))
+    assert check_seal(run_dir, key)[1] == []
+    change_json(run_dir / "run.json", change_headline)
+    assert not load_record(run_dir).not_as_sealed
+
+
+def test_a_note_leaves_the_figures_as_sealed(run_dir: Path) -> None:
+    keep_note(run_dir, "measured after the firmware update")
+    assert not load_record(run_dir).not_as_sealed
+
+
+def test_figures_that_this_version_derives_from_the_sealed_journal_are_no_difference(
+    run_dir: Path, key: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as older:
+        of = seals._sums_of_record
+        older.setattr(seals, "_sums_of_record", lambda text: (of(text)[0], "rounded"))
+        seal(run_dir, key)
+    found = verify_run(run_dir, key)
+    assert load_record(run_dir).not_as_sealed and found.exit_code == 0
+    assert any("figures differ from the sealed ones" in text for text in found.notes)
+
+
+def test_an_unpacked_run_is_as_sealed(run_dir: Path, tmp_path: Path) -> None:
+    packed = tmp_path / "run.benchtui"
+    assert main(["runs", "pack", str(run_dir), "--output", str(packed)]) == 0
+    unpacked, _ = unpack(packed, tmp_path / "other")
+    assert not load_record(unpacked).not_as_sealed
+    change_json(unpacked / "run.json", change_headline)
+    assert load_record(unpacked).not_as_sealed
 
 
 def test_lists_and_comparisons_mark_a_verdict_that_was_changed(run_dir: Path) -> None:
@@ -154,8 +278,8 @@ def test_lists_and_comparisons_mark_a_verdict_that_was_changed(run_dir: Path) ->
             load_record(run_dir),
         )
         told = [each.text for each in differences([record], [record]) if NOT_AS_SEALED in each.text]
-        assert listed.judged.startswith("NOT SEALED:") == listed.judged_since
-        return listed.judged_since, bool(told)
+        assert listed.judged.startswith("NOT SEALED:") == listed.not_as_sealed
+        return listed.not_as_sealed, bool(told)
 
     assert marks() == (False, False)
     path = run_dir / "run.json"
@@ -169,9 +293,9 @@ def test_lists_and_comparisons_mark_a_verdict_that_was_changed(run_dir: Path) ->
 
 def test_a_finished_run_whose_seal_was_removed_is_marked(run_dir: Path) -> None:
     (run_dir / "seal.json").unlink()
-    assert not load_record(run_dir).judged_since, "not a run of an engine of this machine"
+    assert not load_record(run_dir).not_as_sealed, "not a run of an engine of this machine"
     (run_dir / "engine.log").touch()
-    assert load_record(run_dir).judged_since
+    assert load_record(run_dir).not_as_sealed
 
 
 def rename_finding(record: dict[str, Any]) -> None:
@@ -198,10 +322,11 @@ def test_a_verdict_that_this_version_derives_from_the_sealed_journal_is_no_diffe
     run_dir: Path, key: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as older:
-        older.setattr("tui.library.seal._sum_of_judged", lambda _: "as another version judged")
+        of = seals._sums_of_record
+        older.setattr(seals, "_sums_of_record", lambda text: ("judged", of(text)[1]))
         seal(run_dir, key)
     found = verify_run(run_dir, key)
-    assert load_record(run_dir).judged_since and found.exit_code == 0
+    assert load_record(run_dir).not_as_sealed and found.exit_code == 0
     assert any("sealed" in text for text in found.notes)
 
 
@@ -254,4 +379,4 @@ def test_an_index_that_contradicts_the_record_is_named(run_dir: Path, key: Path)
 @pytest.mark.parametrize("text", ["", "{", "[]"])
 def test_a_seal_that_cannot_be_read_vouches_for_no_verdict(run_dir: Path, text: str) -> None:
     (run_dir / "seal.json").write_text(text)
-    assert load_record(run_dir).judged_since
+    assert load_record(run_dir).not_as_sealed

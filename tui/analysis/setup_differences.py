@@ -356,7 +356,7 @@ def _of_states(a: Side, b: Side) -> Iterator[SetupDifference]:
                 ids = dict.fromkeys(each.id for each in record.findings if each.severity == "error")
                 told = clause("run-invalid", side=side, run_id=record.run_id, checks=[*ids])
                 yield SetupDifference(blocks=True, reason=told)
-            if record.judged_since:
+            if record.not_as_sealed:
                 told = clause("not-as-sealed", side=side, run_id=record.run_id)
                 yield SetupDifference(reason=told)
     yield from _differs("warnings", a, b, _warnings)

@@ -71,7 +71,7 @@ def _seal(run_dir: Path, record: RunRecord) -> None:
 
     try:
         seal(run_dir, Paths.from_environ(os.environ).seal_key)
-        record.judged_since = False  # a resumed run had another seal
+        record.not_as_sealed = False  # a resumed run had another seal
         renew_summary(run_dir)
     except OSError as error:
         print(

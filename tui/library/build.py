@@ -15,7 +15,7 @@ from tui.judge.bottleneck import bottleneck_of
 from tui.judge.catalogue import Examination, examine, verdict_of
 from tui.judge.check import RunEvidence, StepEvidence
 from tui.judge.proof import proof_record
-from tui.library.seal import was_judged_since
+from tui.library.seal import is_not_as_sealed
 from tui.library.summary import renew_summary
 from tui.model.event import ALLOCATION_ENDED, RunResumed
 from tui.model.figure_record import CodedText, coded
@@ -223,7 +223,7 @@ def write_record(run_dir: Path) -> RunRecord:
     """Build the record and write run.json atomically. Raises BenchtuiError, OSError."""
     record = build_record(run_dir)
     text = record.to_json().encode()
-    record.judged_since = was_judged_since(run_dir, text)
+    record.not_as_sealed = is_not_as_sealed(run_dir, text)
     write_atomic(run_dir / RECORD_FILE, text)
     renew_summary(run_dir)
     return record

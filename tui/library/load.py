@@ -10,7 +10,7 @@ import msgspec
 from pydantic import ValidationError
 
 from tui.journal.rundir import is_running
-from tui.library.seal import was_judged_since
+from tui.library.seal import is_not_as_sealed
 from tui.model.bounded import read_file
 from tui.model.plain_data import PlainDecoder, is_plain_json
 from tui.model.problem import BenchtuiError, Problem
@@ -73,7 +73,7 @@ def load_record(run_dir: Path) -> RunRecord:
         raise BenchtuiError(Problem(f"cannot be read: {error.strerror}", file=str(path))) from error
     try:
         record = parse_record(text)
-        record.judged_since = was_judged_since(run_dir, text)
+        record.not_as_sealed = is_not_as_sealed(run_dir, text)
         return record
     except ValidationError as error:
         first = error.errors()[0]

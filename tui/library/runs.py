@@ -24,9 +24,9 @@ from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.rundir import JOURNAL_FILE, ORIGIN_FILE, PLAN_FILE, RECORD_FILE
 
 INDEX_FILE = ".index.msgpack"
-# older files have no or other values of these: setup, whether a verdict is the sealed one, caveats,
+# older files have no or other values of these: setup, whether a record is the sealed one, caveats,
 # parameters
-FORMAT = 8
+FORMAT = 9
 SETTLED_S = 2.0  # a later change may be followed by another one with the same time stamp
 NOT_JUDGED = -1
 

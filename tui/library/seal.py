@@ -1,8 +1,8 @@
 """Seal of a run: checksums of its files when the engine ends, signed with this machine's key.
 
 It covers the plan, the raw output and the journal up to that moment, so later notes leave it
-intact. In the record, it covers the verdict and the names and severities of the findings; `runs
-verify` rebuilds the rest.
+intact. In the record, it covers the verdict, the names and severities of the findings, and the
+figures that views print (`_SealedFigures`); `runs verify` rebuilds the rest.
 """
 
 from __future__ import annotations
@@ -52,14 +52,18 @@ class Seal(Struct):
     journal_sha256: str
     files: dict[str, str] = field(default_factory=dict)  # path below the run's directory: SHA-256
     judged: str = ""  # SHA-256 of verdict and findings; empty: sealed before 2026-11-26
+    figures: str = ""  # SHA-256 of the figures; empty: sealed before 2026-12-01
     key: str = ""
     signature: str = ""
     schema: str = SCHEMA
 
     @property
     def text(self) -> bytes:
-        """Text that is signed."""
-        return msgspec.json.encode(msgspec.structs.replace(self, signature=""), order="sorted")
+        """Text that is signed; seals without figures were signed before this field existed."""
+        signed = msgspec.structs.asdict(self) | {"signature": ""}
+        if not self.figures:
+            del signed["figures"]
+        return msgspec.json.encode(signed, order="sorted")
 
 
 _seals = PlainDecoder(Seal)
@@ -70,12 +74,110 @@ class _SealedFinding(Struct):
     severity: str
 
 
+# A field added below changes the checksum of every record: figures of sealed runs would then seem
+# to have been changed. Only what later versions derive with the same digits belongs here.
+SEALED_PERCENTILES = (
+    "1", "5", "10", "25", "50", "75", "90", "95", "99", "99.5", "99.9", "99.95", "99.99",
+)  # fmt: skip
+
+
+class _SealedLatency(Struct):
+    mean_ns: float | None = None
+    max_ns: float | None = None
+    percentiles_ns: dict[str, float | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Omit percentiles that another version may add."""
+        known = self.percentiles_ns
+        self.percentiles_ns = {name: known[name] for name in SEALED_PERCENTILES if name in known}
+
+
+class _SealedDirection(Struct):
+    ios: float | None = None
+    bytes: float | None = None
+    iops: float | None = None
+    bw_bytes_per_s: float | None = None
+    slat: _SealedLatency | None = None
+    clat: _SealedLatency | None = None
+    lat: _SealedLatency | None = None
+
+
+_SealedDirections = dict[str, _SealedDirection]
+
+
+class _SealedResults(Struct):
+    aggregate: _SealedDirections = field(default_factory=dict)
+    per_host: dict[str, _SealedDirections] = field(default_factory=dict)
+    per_job: dict[str, dict[str, _SealedDirections]] | None = None
+    jobs: dict[str, _SealedDirections] | None = None
+
+
+class _SealedOperation(Struct):
+    mean: float | None = None
+    max: float | None = None
+
+
+class _SealedBenchmark(Struct):
+    operations: dict[str, _SealedOperation] = field(default_factory=dict)
+    scores: dict[str, float | None] = field(default_factory=dict)
+
+
+class _SealedStep(Struct):
+    results: _SealedResults = field(default_factory=_SealedResults)
+    metadata: _SealedBenchmark | None = None
+
+
+class _SealedHeadline(Struct):
+    """The figure, and the texts that views print instead of it if a record has them."""
+
+    value: float | None = None
+    unit: str | None = None
+    text: str | None = None
+    short: str | None = None
+
+
+class _SealedCell(Struct):
+    headline: _SealedHeadline | None = None
+
+
+class _SealedMatrix(Struct):
+    cells: list[_SealedCell] = field(default_factory=list)
+
+
+class _SealedCapacity(Struct):
+    value: float | None = None
+
+
+class _SealedAnswer(Struct):
+    capacity: _SealedCapacity = field(default_factory=_SealedCapacity)
+
+
+class _SealedSearch(Struct):
+    answer: _SealedAnswer | None = None
+
+
+class _SealedFigures(Struct):
+    headline: _SealedHeadline | None = None
+    steps: list[_SealedStep] = field(default_factory=list)
+    matrix: _SealedMatrix | None = None
+    search: _SealedSearch | None = None
+
+
 class _SealedVerdict(Struct):
     verdict: str | None = None
     findings: list[_SealedFinding] = field(default_factory=list)
 
 
+class _SealedRecord(_SealedFigures):
+    """Both parts, so that a large record is decoded once."""
+
+    verdict: str | None = None
+    findings: list[_SealedFinding] = field(default_factory=list)
+
+
 _judged = PlainDecoder(_SealedVerdict)
+_sealed = PlainDecoder(_SealedRecord)
+VERDICT, FIGURES = "verdict or findings", "figures"
 
 
 def seal(run_dir: Path, key_file: Path) -> None:
@@ -88,7 +190,7 @@ def seal(run_dir: Path, key_file: Path) -> None:
     size = journal.stat().st_size
     made = Seal(run_dir.name, size, _sha256_of_begin(journal, size), dict(_sums(run_dir)))
     if (run_dir / RECORD_FILE).exists():
-        made.judged = _sum_of_judged(read_file(run_dir / RECORD_FILE))
+        made.judged, made.figures = _sums_of_record(read_file(run_dir / RECORD_FILE))
     made.key = key.export_public_key("openssh").decode().strip()
     signature = key.sign(made.text, KIND.encode())
     made.signature = base64.b64encode(signature).decode()
@@ -126,24 +228,47 @@ def check_seal(run_dir: Path, own_key: Path | None = None) -> tuple[str, list[st
     return f"{who}{whose}", differs
 
 
-def was_judged_since(run_dir: Path, record: bytes) -> bool:
-    """Return whether verdict or findings of a record differ from the seal, or a run that an engine
-    finished here no longer has a seal.
+def is_not_as_sealed(run_dir: Path, record: bytes) -> bool:
+    """Return whether verdict, findings or figures of a record differ from the seal, or a run that
+    an engine finished here no longer has a seal.
 
     True for an unreadable seal. Does not verify the signature, because every screen calls this;
     `runs verify` does.
     """
     try:
-        sealed = _seals.decode(read_file(run_dir / SEAL_FILE, MOST_SEAL_BYTES)).judged
-        return bool(sealed) and sealed != _sum_of_judged(record)
+        return bool(parts_not_as_sealed(run_dir, record))
     except FileNotFoundError:
         return (run_dir / LOG_FILE).exists() and not is_running(run_dir)
     except (OSError, *NO_JSON):
         return True
 
 
-def _sum_of_judged(record: bytes) -> str:
-    return hashlib.sha256(msgspec.json.encode(_judged.decode(record), order="sorted")).hexdigest()
+def parts_not_as_sealed(run_dir: Path, record: bytes) -> list[str]:
+    """Return which of `VERDICT` and `FIGURES` differ from the seal.
+
+    A part that the seal does not cover is not compared. Raises OSError, and the exceptions in
+    `NO_JSON` for an unreadable seal or record.
+    """
+    sealed = _seals.decode(read_file(run_dir / SEAL_FILE, MOST_SEAL_BYTES))
+    if not sealed.judged:
+        return []
+    if not sealed.figures:
+        return [VERDICT] if _sum_of(_judged.decode(record)) != sealed.judged else []
+    parts = zip(
+        (VERDICT, FIGURES), (sealed.judged, sealed.figures), _sums_of_record(record), strict=True
+    )
+    return [name for name, kept, now in parts if kept != now]
+
+
+def _sums_of_record(record: bytes) -> tuple[str, str]:
+    """Return the SHA-256 of verdict and findings, and that of the figures."""
+    found = _sealed.decode(record)
+    figures = _SealedFigures(found.headline, found.steps, found.matrix, found.search)
+    return _sum_of(_SealedVerdict(found.verdict, found.findings)), _sum_of(figures)
+
+
+def _sum_of(part: Struct) -> str:
+    return hashlib.sha256(msgspec.json.encode(part, order="sorted")).hexdigest()
 
 
 def _changed(run_dir: Path, found: Seal) -> Iterator[str]:

@@ -28,7 +28,7 @@ from tui.library.record_head import (
     params_of,
     setup_of,
 )
-from tui.library.seal import was_judged_since
+from tui.library.seal import is_not_as_sealed
 from tui.model.bounded import MOST_SMALL_BYTES, NO_JSON, read_file
 from tui.model.check_names import check_name
 from tui.model.operands import Clause
@@ -174,9 +174,9 @@ def tags_text(tags: Mapping[str, str]) -> str:
     return " ".join(f"{name}={value}" if value else name for name, value in tags.items())
 
 
-# of summary.json; older files have no or other values of these: figures, setup, mark of unsealed
-# verdicts, digest, caveats, parameters, points of findings
-FORMAT = 11
+# of summary.json; older files have no or other values of these: figures, setup, mark of records
+# that are not as sealed, digest, caveats, parameters, points of findings
+FORMAT = 12
 NAMED_FINDINGS = 2
 OF_MARKS = ("starred", "title", "tags")  # fields that the marks file may change
 STARTING_S = 30.0  # how long a new run may take until its engine says who it is
@@ -222,7 +222,7 @@ class RunSummary(Struct, gc=False):  # no cycles, and lists are long
     owner: str = ""
     directory: str = ""
     problem: str = ""
-    judged_since: bool = False  # seal missing, or verdict or findings differ from it
+    not_as_sealed: bool = False  # seal missing, or verdict, findings or figures differ
     caveats: list[str] = field(default_factory=list)  # of the result of a search: codes
     # digest of how it was measured; empty if unknown
     setup: str = ""
@@ -245,7 +245,7 @@ class RunSummary(Struct, gc=False):  # no cycles, and lists are long
         """
         shown = self.shown_verdict
         text = f"{MARKS[shown]} {self.weakened_by}".strip() if shown is not None else ""
-        return f"{NOT_SEALED} {text}".rstrip() if self.judged_since else text
+        return f"{NOT_SEALED} {text}".rstrip() if self.not_as_sealed else text
 
     @property
     def weakened_by(self) -> str:
@@ -383,7 +383,7 @@ def _from_record(run_dir: Path) -> RunSummary:
         notes=[note.text for note in head.notes],
         target=head.target or "",
         reason=head.reason,
-        judged_since=was_judged_since(run_dir, text),
+        not_as_sealed=is_not_as_sealed(run_dir, text),
         caveats=caveats,
         setup=setup_of(head),
         params=params_of(head),

@@ -32,10 +32,10 @@ from tui.library.manifest import check, damaged, fingerprint
 from tui.library.pack import PackedRun, read_pack
 from tui.library.raw_output import raw_differences
 from tui.library.runs import INDEX_FILE, Index, stamp_of
-from tui.library.seal import check_seal, was_judged_since
+from tui.library.seal import FIGURES, VERDICT, check_seal, parts_not_as_sealed
 from tui.library.summary import contradicted_fields
 from tui.metrics.units import plural
-from tui.model.bounded import read_file
+from tui.model.bounded import NO_JSON, read_file
 from tui.model.event import RunStarted
 from tui.model.plain import printable, printable_lines
 from tui.model.plain_data import format_utc
@@ -234,21 +234,27 @@ def _compare_with_journal(run_dir: Path, record: RunRecord, found: Verified) -> 
 
 
 def _compare_with_seal(run_dir: Path, found: Verified) -> None:
-    """Compare verdict and findings with the sealed ones, whatever this version checks."""
+    """Compare verdict, findings and figures with the sealed ones, whatever this version checks."""
     if not (run_dir / SEAL_FILE).exists():
         found.notes.append(
             f"not sealed (no {SEAL_FILE}): matching changes to several files would go unnoticed"
         )
         return
-    if not (run_dir / RECORD_FILE).exists() or not was_judged_since(
-        run_dir, read_file(run_dir / RECORD_FILE)
-    ):
+    if not (run_dir / RECORD_FILE).exists():
         return
-    text = f"{RECORD_FILE}: verdict or findings differ from the sealed ones"
-    if found.judged_alike and not found.differs:
-        found.notes.append(f"{text}: this version derives them from the sealed journal")
-    else:
-        found.differs.append(text)
+    try:
+        parts = parts_not_as_sealed(run_dir, read_file(run_dir / RECORD_FILE))
+    except (OSError, *NO_JSON):
+        found.differs.append(f"{RECORD_FILE}: cannot be compared with {SEAL_FILE}")
+        return
+    derived = {VERDICT: found.judged_alike, FIGURES: bool(found.values)}
+    fits = not found.differs
+    for part in parts:
+        text = f"{RECORD_FILE}: {part} differ from the sealed ones"
+        if fits and derived[part]:
+            found.notes.append(f"{text}: this version derives them from the sealed journal")
+        else:
+            found.differs.append(text)
 
 
 def _contradicted_caches(run_dir: Path) -> Iterator[str]:

@@ -404,7 +404,7 @@ class ProvenanceRecord(RecordPart):
 class RunRecord(RecordPart):
     """Record of a run: profile, hosts, results, and findings about them."""
 
-    _judged_since: bool = PrivateAttr(default=False)
+    _not_as_sealed: bool = PrivateAttr(default=False)
 
     schema_name: Literal["benchtui.run/1"] = Field(
         "benchtui.run/1", alias="schema", description="schema name"
@@ -531,15 +531,15 @@ class RunRecord(RecordPart):
     )
 
     @property
-    def judged_since(self) -> bool:
-        """Whether the seal made at the end of the run is missing, or the verdict or findings differ
-        from it; not stored in the file.
+    def not_as_sealed(self) -> bool:
+        """Whether the seal made at the end of the run is missing, or verdict, findings or figures
+        differ from it; not stored in the file.
         """
-        return self._judged_since
+        return self._not_as_sealed
 
-    @judged_since.setter
-    def judged_since(self, value: bool) -> None:
-        self._judged_since = value
+    @not_as_sealed.setter
+    def not_as_sealed(self, value: bool) -> None:
+        self._not_as_sealed = value
 
     @property
     def steps_run(self) -> int:

@@ -9,7 +9,7 @@ from tui.model.operands import Clause
 from tui.text.form import Text, text_by_code
 
 # for a run whose verdict or findings are not those sealed at its end
-NOT_AS_SEALED = "seal missing, or it does not match verdict and findings; see runs verify"
+NOT_AS_SEALED = "seal missing, or it does not match verdict, findings and figures; see runs verify"
 
 
 def comparison_text(told: Clause | None) -> str:

@@ -102,7 +102,7 @@ def _run(record: RunRecord) -> dict[str, Any]:
         "target": record.target,
         "state": record.state,
         "verdict": record.verdict,
-        "judged_since": record.judged_since,
+        "not_as_sealed": record.not_as_sealed,
     }
 
 

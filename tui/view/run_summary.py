@@ -90,7 +90,7 @@ def _top(record: RunRecord, *, running: bool) -> list[str]:
     version = "" if profile.version is None else f" v{profile.version}"
     title = recorded_title(record)
     lines = [record.run_id, *_wrapped(f"{profile.tag}{version}", title), *_headline(record)]
-    if record.verdict is not None:
+    if record.verdict is not None or record.not_as_sealed:
         lines += _wrapped("verdict", checks_text(record))
     step = _shown_step(record)
     # a search has its own

@@ -147,18 +147,22 @@ def submission_text(step: StepRecord, kind: str) -> str:
 
 
 def checks_text(record: RunRecord) -> str:
-    """Return the verdict, the findings and how many checks ran; empty if the run was not judged.
+    """Return the verdict, the findings, how many checks ran, and whether the record is not the
+    sealed one; empty if the run was not judged and is as sealed.
 
     ``valid: no findings; 21 checks ran, 6 do not apply, 3 had no data``. Records of older versions
     have only the findings, or also the number of checks.
     """
+    since = NOT_AS_SEALED if record.not_as_sealed else ""
+    return "; ".join(part for part in (*_checks_texts(record), since) if part)
+
+
+def _checks_texts(record: RunRecord) -> tuple[str, ...]:
     if record.verdict is None or record.checks is None:
-        return verdict_text(record)
+        return (verdict_text(record),)
     if record.checks_not_made is None:
-        return f"{ran_text(record)}, {verdict_text(record)}"
-    since = NOT_AS_SEALED if record.judged_since else ""
-    parts = (verdict_text(record), ran_text(record), thresholds_text(record), since)
-    return "; ".join(part for part in parts if part)
+        return (f"{ran_text(record)}, {verdict_text(record)}",)
+    return verdict_text(record), ran_text(record), thresholds_text(record)
 
 
 def verdict_text(record: RunRecord) -> str:

@@ -156,7 +156,7 @@ def title_line(page: Page, width: int) -> Line:
         has_figure = found is not None and (found.value is not None or record.search is not None)
         figure = told_headline(record) if has_figure else "no headline"
         verdict = VERDICTS.get(record.verdict or "", record.state)
-        verdict = f"{NOT_SEALED} {verdict}" if record.judged_since else verdict
+        verdict = f"{NOT_SEALED} {verdict}" if record.not_as_sealed else verdict
         right: list[Run] = [(figure, VALUE), ("  ", TEXT), (f"{mark}{verdict}", key)]
         if width_of_runs([*left, *right]) >= width:
             left[0] = badge_of(record, brief=True)

@@ -309,7 +309,7 @@ def verdict_lines(page: Page, width: int) -> list[Line]:
     # a wide screen lists the findings themselves
     text = naming_checks(page, text, width - len(mark)) if width < NARROW else text
     above: list[Line] = []
-    if record.judged_since:
+    if record.not_as_sealed:
         above = labelled([("! ", "warn")], [(NOT_AS_SEALED, "warn")], width)
     elif key == "bad" or record.state != "complete":
         ran = ran_text(record)
@@ -434,7 +434,7 @@ def headline_parts(page: Page) -> tuple[str, str, str]:
 
 def judgement(record: RunRecord) -> list[Run]:
     """Return the mark and the text of the verdict, with how the run ended."""
-    fine = record.verdict in ("valid", None) and not record.judged_since
+    fine = record.verdict in ("valid", None) and not record.not_as_sealed
     fine = fine and not caveats(record.search)
     words = {"complete": ("all hosts reported", "good" if fine else "warn")}
     why = run_text(record.reason) or f"the run is {record.state}"

@@ -369,10 +369,11 @@ def columns(
         return MARKS[marked.index(key_of(run))] if key_of(run) in marked else ""
 
     def verdict(run: RunSummary) -> Run:
-        return judged(run) if run.state == "complete" and run.verdict else state(run)
+        told = run.not_as_sealed or (run.state == "complete" and run.verdict)
+        return judged(run) if told else state(run)
 
     def judged(run: RunSummary) -> Run:
-        if run.judged_since:
+        if run.not_as_sealed:
             return f"{symbols.warn} {run.judged}", WARN
         symbol = {"valid": symbols.ok, "valid-with-warnings": symbols.warn}.get(
             run.shown_verdict or ""
@@ -509,7 +510,7 @@ def over_time(run: RunSummary, symbols: Symbols) -> str:
 
 def verdict_of(run: RunSummary) -> Run:
     """Return the verdict of a run; for an invalid one, the checks that made it invalid."""
-    invalid = run.verdict == "invalid" and not run.judged_since
+    invalid = run.verdict == "invalid" and not run.not_as_sealed
     return (run.weakened_by if invalid and run.weakened_by else run.judged), JUDGED[
         run.shown_verdict
     ]

@@ -403,7 +403,7 @@ def _judgement(run: RunSummary, width: int) -> Iterator[Line]:
     if _is_said(run):
         for part in wrap([(verdict, role), *state], width):
             yield Line.of(*part)
-    if run.judged_since:
+    if run.not_as_sealed:
         yield from indented([(NOT_AS_SEALED, WARN)], width, 0)
     if why := run.problem or run.why:
         yield from indented([(why, WARN)], width, 0)

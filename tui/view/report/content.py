@@ -412,7 +412,7 @@ def _findings(record: RunRecord) -> Iterator[Block]:
             " findings so far are below."
         )
         yield Paragraph(text, WARN)
-    elif record.verdict is not None:
+    elif record.verdict is not None or record.not_as_sealed:
         yield Paragraph(checks_text(record))
     elif record.state == "failed":
         yield Paragraph(f"Nothing was measured. {run_text(record.reason)}".strip(), BAD)
