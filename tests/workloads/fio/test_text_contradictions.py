@@ -71,6 +71,26 @@ def test_a_figure_changed_alone_contradicts_another(kind: str) -> None:
     assert kind in kinds(lied)
 
 
+UNSYNCED = DATA / "text" / "unsynced-3.33.txt"
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("", set()),
+        (" --fsync=1", {"syncs-due"}),
+        (" --fdatasync=8", {"syncs-due"}),
+        (" --fsync=1000", set()),  # more than the job wrote
+        (" --fsync=1 --ioengine=null", set()),
+        (" --fsync=1 --verify=crc32c", set()),
+    ],
+)
+def test_writes_without_any_of_the_syncs_on_the_command_line_contradict_it(
+    more: str, told: set[str]
+) -> None:
+    assert kinds(re.sub(r"(?<=--filename=f)", more, UNSYNCED.read_text(), count=1)) == told
+
+
 ONE_AT_A_TIME = "1=100.0%, 2=0.0%, 4=0.0%, 8=0.0%, 16=0.0%"
 
 

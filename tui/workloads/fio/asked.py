@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from math import log
 
@@ -28,6 +28,7 @@ from tui.workloads.fio.printed import (
     microseconds,
     numjobs_of,
 )
+from tui.workloads.fio.snapshot import StatusDirection
 
 LEAST_RANGE = 64 * 1024 * 1024  # of a device or file whose size fio does not print
 OVERSHOOT, OVERSHOOT_S = 0.02, 2.0  # of workers that see late, on a busy machine, that time is up
@@ -49,7 +50,10 @@ def syncs_of(entry: Entry) -> Iterator[Found]:
     if syncs is None or syncs.total_ios is None or syncs.lat is None or entry.job.failed:
         return  # fio before 3.18; or counted when it was queued, without a latency
     counted = syncs.lat.n
-    if entry.workers and (due := _syncs_due(entry)) is not None:
+    if (
+        entry.workers
+        and (due := syncs_due(entry.options, entry.job.dirs, entry.workers)) is not None
+    ):
         least, most = due
         if not least <= counted <= most:
             yield "syncs-due", counted, least if counted < least else most
@@ -62,7 +66,9 @@ def syncs_of(entry: Entry) -> Iterator[Found]:
         yield "syncs", syncs.total_ios, counted
 
 
-def _syncs_due(entry: Entry) -> tuple[float, float] | None:
+def syncs_due(
+    options: JobOptions, dirs: Mapping[str, StatusDirection], workers: int
+) -> tuple[float, float] | None:
     """Return the smallest and the largest number of syncs that fit a job's writes; None if other
     options also affect them.
 
@@ -71,14 +77,14 @@ def _syncs_due(entry: Entry) -> tuple[float, float] | None:
     reads between writes, or syncs that are queued, it may sync several times for one write; at the
     end of files once more.
     """
-    options, job = entry.options, entry.job
-    writes = job.write.total_ios if job.write is not None else 0
+    write = dirs.get("write")
+    writes = write.total_ios if write is not None else 0
     others = ("verify", *RAMPS, "read_iolog", "io_submit_mode", "write_barrier")
     if not writes or options.engine not in OPENING_ENGINES or has(options, others):
         return None
-    if options.queues and set(job.dirs) != {"write"}:
+    if options.queues and set(dirs) != {"write"}:
         return None  # it syncs only if the last I/O that was complete was a write
-    if job.write is None or job.write.clat is None or not job.write.clat.n:
+    if write is None or write.clat is None or not write.clat.n:
         return None  # without latencies of writes there are none of syncs
     try:
         every = [each for each in map(partial(_every, options), SYNC_OPTIONS) if each]
@@ -90,8 +96,8 @@ def _syncs_due(entry: Entry) -> tuple[float, float] | None:
         return None
     each = [writes / number for number in every]
     ends = any(options.get(name) is not None for name in ("end_fsync", "fsync_on_close"))
-    more = entry.workers * (LEAST_SYNCS + passes * len(every) + (files if ends else 0))
-    once = set(job.dirs) == {"write"} and options.engine not in ("io_uring", "posixaio")
+    more = workers * (LEAST_SYNCS + passes * len(every) + (files if ends else 0))
+    once = set(dirs) == {"write"} and options.engine not in ("io_uring", "posixaio")
     most = sum(each) if once else float("inf")
     return max(each) * (1 - PRINTED) - more, most * (1 + PRINTED) + more
 

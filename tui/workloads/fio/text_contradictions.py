@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tui.model.event import Contradiction
 from tui.workloads.fio import distributions
+from tui.workloads.fio.asked import syncs_due
 from tui.workloads.fio.distributions import Completions, Found, Range, Span, total
 from tui.workloads.fio.load_options import command_options
 from tui.workloads.fio.printed import BATCHES, RAMPS, has
@@ -19,6 +20,7 @@ from tui.workloads.fio.snapshot import (
     StatusDirection,
     StatusJob,
     StatusLatency,
+    number_of,
 )
 from tui.workloads.fio.text_output import Printed, PrintedSection
 
@@ -40,6 +42,7 @@ LEAST_S = 4.0
 SLACK = 1e-3
 MORE_CPU = 102.0  # % of the time that workers ran
 LEAST_CPU_MS = 1000
+SYNCS_SINCE = (3, 18)  # older versions may leave syncs out
 
 
 def contradictions(printed: Printed) -> list[Contradiction]:
@@ -124,6 +127,7 @@ def _of_section(section: PrintedSection, printed: Printed) -> Iterator[Contradic
         ("", _shares(section, dirs)),
         ("", _flying(section, dirs, printed)),
         ("sync", _syncs(section, dirs)),
+        ("sync", _syncs_left_out(section, dirs, printed)),
         ("", _depth(section, printed)),
         ("", _cpu(section, printed)),
     ]
@@ -210,6 +214,24 @@ def _has_none_of(section: PrintedSection, printed: Printed, names: Sequence[str]
     apart = {other.job.jobname for other in printed.sections} == set(printed.lines)
     known = bool(told) and (section.workers == 1 or apart)
     return known and not any(has(job, names) for job in told)
+
+
+def _syncs_left_out(
+    section: PrintedSection, dirs: dict[str, StatusDirection], printed: Printed
+) -> Iterator[Found]:
+    """Yield the syncs due by the command line above, if the report has none at all.
+
+    fio counts fsync in `issued`, and prints latencies of fdatasync, too.
+    """
+    told = [job for job in command_options(printed.command) if job.name == section.job.jobname]
+    none = section.figures.issued[-1:] == (0,) and section.job.sync is None
+    if not none or len(told) != 1 or _failed(section) or number_of(printed.version) < SYNCS_SINCE:
+        return
+    if not _has_none_of(section, printed, ()):  # a group of several jobs
+        return
+    due = syncs_due(told[0], dirs, section.workers)
+    if due is not None and due[0] > 0:
+        yield "syncs-due", 0.0, due[0]
 
 
 def _cpu(section: PrintedSection, printed: Printed) -> Iterator[Found]:
