@@ -10,6 +10,7 @@ import json
 import shutil
 import stat
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from tui.library.runs import INDEX_FILE, Index, list_directory, stamp_of
 from tui.library.seal import check_seal, seal
 from tui.library.summary import summarize
 from tui.library.verify import unpack, verify_run
+from tui.model.rundir import own_begun_utc
 from tui.text.comparison_texts import NOT_AS_SEALED
 
 
@@ -334,6 +336,45 @@ def test_a_run_without_a_seal_is_named_as_such(run_dir: Path, key: Path) -> None
     assert not any("not sealed" in text for text in verify_run(run_dir, key).notes)
     (run_dir / "seal.json").unlink()
     assert any("not sealed" in text for text in verify_run(run_dir, key).notes)
+
+
+def begin(run_dir: Path, later_s: float) -> None:
+    """Move the time in the run's ID, everywhere, so that the run begins so much later."""
+    (old,) = {run_dir.name, load_record(run_dir).run_id}
+    begun = datetime.fromisoformat(str(load_record(run_dir).created_utc))
+    new = f"{begun - timedelta(seconds=later_s):%Y%m%dT%H%M%SZ}{old[16:]}"
+    for path in (run_dir / name for name in ("run.json", "journal.jsonl", "plan.json")):
+        path.write_bytes(path.read_bytes().replace(old.encode(), new.encode()))
+    (run_dir / "seal.json").unlink()
+    run_dir.rename(run_dir.with_name(new))
+
+
+@pytest.mark.parametrize(("later_s", "told"), [(-17, True), (0, False), (60, False), (3600, True)])
+def test_a_run_under_the_id_of_another_began_at_another_time(
+    run_dir: Path, later_s: float, told: bool
+) -> None:
+    begin(run_dir, later_s)
+    (forged,) = run_dir.parent.glob("2026*")
+    found = verify_run(forged)
+    assert any(text.startswith("created_utc: ") for text in found.differs) is told
+    assert found.exit_code == told
+
+
+def test_the_time_of_a_sealed_run_may_differ_from_its_id_by_a_step_of_the_clock(
+    run_dir: Path, key: Path
+) -> None:
+    begin(run_dir, -3600)
+    (stepped,) = run_dir.parent.glob("2026*")
+    seal(stepped, key)
+    assert verify_run(stepped, key).exit_code == 0
+
+
+def test_a_name_that_a_person_gave_has_no_time(run_dir: Path) -> None:
+    assert own_begun_utc("20260101T000000Z-before the update") is None
+    begin(run_dir, 0)
+    (named,) = run_dir.parent.glob("2026*")
+    change_json(named / "run.json", lambda record: record.update(run_id="baseline"))
+    assert not any(text.startswith("created_utc") for text in verify_run(named).differs)
 
 
 def forged_summary(run_dir: Path, *, digest: bool) -> None:

@@ -38,7 +38,7 @@ from tui.metrics.units import plural
 from tui.model.bounded import NO_JSON, read_file
 from tui.model.event import RunStarted
 from tui.model.plain import printable, printable_lines
-from tui.model.plain_data import format_utc
+from tui.model.plain_data import format_utc, parse_utc
 from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.record import RunRecord
@@ -49,10 +49,12 @@ from tui.model.rundir import (
     SEAL_FILE,
     SUMMARY_FILE,
     begun_utc,
+    own_begun_utc,
 )
 
 SAME = 1e-9  # rounding of another machine's floating point
 SHOWN, SHOWN_TEXTS = 60, 3
+EARLY_S, LATE_S = 2.0, 600.0  # of the start of a run, by the time in its ID: engines start slowly
 # keys of older records, and what they are called now
 FORMER_KEYS = {"limiter": "bottleneck", "remark": "caveat", "doubts": "contradictions"}
 # sentences that benchtui words itself, by the end of their path
@@ -213,6 +215,8 @@ def verify_run(run_dir: Path, own_key: Path | None = None) -> Verified:
     found.differs += changed
     _compare_with_journal(run_dir, record, found)
     _compare_with_seal(run_dir, found)
+    if changed or not found.sealed_by:
+        found.differs += _begun_at_another_time(record)
     found.differs += _contradicted_caches(run_dir)
     return found
 
@@ -255,6 +259,24 @@ def _compare_with_seal(run_dir: Path, found: Verified) -> None:
             found.notes.append(f"{text}: this version derives them from the sealed journal")
         else:
             found.differs.append(text)
+
+
+def _begun_at_another_time(record: RunRecord) -> Iterator[str]:
+    """Yield a start of the run that does not fit the time in its ID.
+
+    The ID is made just before the engine starts, whose first event has the start time; later
+    engines of the run keep it. Only a clock that is set in between moves them apart, so an intact
+    seal, which covers both, is believed. Imports are dated by their output.
+    """
+    named, created = own_begun_utc(record.run_id), record.created_utc
+    begun = parse_utc(created) if created is not None else None
+    if named is None or begun is None or record.state == "imported":
+        return
+    if not -EARLY_S <= (begun - named).total_seconds() <= LATE_S:
+        yield (
+            f"created_utc: {created} in {RECORD_FILE}, but the run ID {record.run_id} is of"
+            f" {format_utc(named)}"
+        )
 
 
 def _contradicted_caches(run_dir: Path) -> Iterator[str]:

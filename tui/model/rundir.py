@@ -43,6 +43,12 @@ def begun_utc(run_id: str) -> datetime | None:
         return None
 
 
+def own_begun_utc(run_id: str) -> datetime | None:
+    """Return the start of a run from an id in the form of `new_run_id`; None for other names."""
+    own = re.fullmatch(r"\d{8}T\d{6}Z(-[a-z0-9]+)*-[0-9a-f]{4}", run_id)
+    return begun_utc(run_id) if own is not None else None
+
+
 def new_run_id(tag: str, now: datetime | None = None) -> str:
     """Return a new run id that sorts by time and contains the profile:
     20261120T101530Z-weka-read-iops-7f3a.
