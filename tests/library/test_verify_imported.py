@@ -6,14 +6,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.library.test_verify import change_json, figure
 from tui.cli.main import main
-from tui.library.imported import records_of
+from tui.library.imported import read_again, records_of
+from tui.library.load import load_record
 from tui.library.verify import verify_run
 
 DATA = Path(__file__).parents[1] / "data"
@@ -130,3 +134,56 @@ def test_contradictions_that_an_earlier_version_kept_as_errors_are_derived(tmp_p
     assert verify_run(run_dir).differs == []
     change_json(run_dir / "run.json", figure)
     assert verify_run(run_dir).differs
+
+
+DATED = DATA / "fio" / "text" / "unsynced-3.33.txt"  # Tue Dec  1 2026
+
+
+def dated(tmp_path: Path, day: datetime) -> Path:
+    """Return the output of fio with another date."""
+    text, count = re.subn(r"Tue Dec  1 .* 2026", f"{day:%a %b %e %H:%M:%S %Y}", DATED.read_text())
+    assert count == 1
+    path = tmp_path / "out.txt"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(("days", "told"), [(-400, False), (0.9, False), (1.5, True), (400, True)])
+def test_output_dated_after_its_import_is_a_warning(
+    tmp_path: Path, days: float, told: bool
+) -> None:
+    place = kept(tmp_path, dated(tmp_path, datetime.now(UTC) + timedelta(days=days)))
+    record = load_record(place)
+    found = [each.severity for each in record.findings if each.id == "impossible-time"]
+    assert found == (["warning"] if told else [])
+    assert "impossible-time" in (record.checks or [])
+    assert verify_run(place).exit_code == 0
+
+
+def test_a_later_reading_compares_dates_with_the_time_of_the_import(tmp_path: Path) -> None:
+    place = kept(tmp_path, dated(tmp_path, datetime.now(UTC) - timedelta(days=30)))
+    before = f"{datetime.now(UTC) - timedelta(days=90):%Y-%m-%dT%H:%M:%SZ}"
+
+    def import_earlier(record: Any) -> None:
+        record["provenance"]["imported"]["utc"] = before
+
+    change_json(place / "run.json", import_earlier)
+    _, derived = read_again(place, load_record(place))
+    assert "impossible-time" in {each.id for each in derived.findings}
+
+
+def forget_the_time(record: Any) -> None:
+    del record["provenance"]["imported"]["utc"]
+
+
+def test_an_import_of_a_version_that_kept_no_time_is_read_as_before(tmp_path: Path) -> None:
+    place = kept(tmp_path, dated(tmp_path, datetime.now(UTC) + timedelta(days=400)))
+    change_json(place / "run.json", forget_the_time)
+    _, derived = read_again(place, load_record(place))
+    assert "impossible-time" not in (derived.checks or [])
+
+
+def test_output_without_a_date_is_not_compared(tmp_path: Path) -> None:
+    path = dated(tmp_path, datetime.now(UTC))
+    path.write_text(re.sub(r"(?<=pid=)(\d+): .*", r"\1", path.read_text()))
+    assert "impossible-time" not in (load_record(kept(tmp_path, path)).checks or [])

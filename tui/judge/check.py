@@ -97,6 +97,7 @@ class RunEvidence(Struct, frozen=True):
     rounding: float = 0.0
     foreign: bool = False
     copies: Sequence[CopyRecord] = ()  # of results in other runs of an import
+    imported_s: float | None = None  # time of the import, since the run began
     # by step: what several checks use, with what it was computed from
     kept: dict[int, tuple[tuple[object, ...], Any]] = field(default_factory=dict)
 

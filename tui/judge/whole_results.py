@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from tui.model.record import CopyRecord
     from tui.model.step_record import Scalar
 
+DAY_S = 86_400.0
+
 
 @step_check(
     "series-mismatch",
@@ -209,15 +211,41 @@ def _mark_of(parts: Sequence[Counted]) -> bytes | None:
 @step_check(
     "impossible-time",
     "Measured within the run",
-    rule="no host measures for longer than the phase lasted, or after the end of the run",
+    rule=(
+        "no host measures for longer than the phase lasted, or after the end of the run (error);"
+        " no imported result is dated more than a day after the import (warning)"
+    ),
     advice=(
         "The result is from another run, or its times were changed: compare it with the journal."
+        " Imports: the client's clock was wrong, or the date was changed."
     ),
-    source="runtime of each result; start and end of the phase by the jump host's clock",
+    source=(
+        "runtime of each result; start and end of the phase by the jump host's clock; imports:"
+        " dates in the output, and the time of the import"
+    ),
     when="ended",
 )
 def impossible_time(at: StepEvidence) -> Iterator[CheckResult]:
     """A result that took longer than its run is from a different run."""
+    yield from _dated_later(at) if at.run.foreign else _longer_than_its_run(at)
+
+
+def _dated_later(at: StepEvidence) -> Iterator[CheckResult]:
+    """Yield hosts whose output is dated after its import: by a day, as dates have no time zone.
+
+    Compares with the time of the import, so that the answer is the same whenever it is sought.
+    """
+    timing, imported_s = at.record.timing, at.run.imported_s
+    if timing is None or not timing.hosts or imported_s is None:
+        raise UnknownError("measured-time")
+    for host, each in timing.hosts.items():
+        last_s = max(each.start_s, each.end_s)
+        if (apart_s := last_s - imported_s) > DAY_S:
+            told = {"host": host, "apart": apart_s}
+            yield CheckResult("warning", "later", last_s, imported_s, {"hosts": host}, told)
+
+
+def _longer_than_its_run(at: StepEvidence) -> Iterator[CheckResult]:
     seen = at.run.seen.state.at_step(at.step.index)
     # an engine that died did not end any
     spans = [span for span in seen.phases if span.name == "measure"]

@@ -35,7 +35,7 @@ from tui.model.figure_record import CodedText, coded
 from tui.model.host_record import HostRecord
 from tui.model.operands import Told, of_tool
 from tui.model.plain import printable
-from tui.model.plain_data import format_utc, plain
+from tui.model.plain_data import format_utc, parse_utc, plain
 from tui.model.plan import Headline, HostTask, MpiLaunch, Plan, ProfileRef, Step
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.record import (
@@ -85,8 +85,15 @@ def imported_record(
         for step, each in zip(plan.steps, found, strict=True)
     ]
     hosts = [HostRecord(name=host.name) for host in plan.hosts]
-    copies = how.copies if how is not None else []
-    evidence = RunEvidence(plan, hosts, steps, JournalData(state), foreign=True, copies=copies)
+    evidence = RunEvidence(
+        plan,
+        hosts,
+        steps,
+        JournalData(state),
+        foreign=True,
+        copies=how.copies if how is not None else [],
+        imported_s=_imported_s(how, begun),
+    )
     seen = examine(evidence)
     ended = max(
         (host.end_s for step in steps if step.timing for host in step.timing.hosts.values()),
@@ -141,6 +148,12 @@ def _utc(seconds: float | None) -> str | None:
         if seconds is not None and 0 <= seconds < YEAR_10000
         else None
     )
+
+
+def _imported_s(how: ImportRecord | None, begun: float | None) -> float | None:
+    """Return the time of an import, in seconds since the run began; None if either is unknown."""
+    moment = parse_utc(how.utc) if how is not None and how.utc is not None else None
+    return None if moment is None or begun is None else moment.timestamp() - begun
 
 
 def _reason(artefacts: Sequence[ArtefactRecord]) -> CodedText:
@@ -469,6 +482,7 @@ def _records_of(
             dated=False,
             added_phases=False,
             copies=copies,
+            utc=format_utc(datetime.now(UTC)),
         )
         made.append(
             ImportedRecord(

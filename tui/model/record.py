@@ -359,6 +359,9 @@ class ImportRecord(RecordPart):
     copies: list[CopyRecord] = Field(
         default_factory=list, description="results that also occur in other runs of the import"
     )
+    utc: str | None = Field(
+        None, description="time of the import; null before 2026-12-01", pattern=UTC_PATTERN
+    )
 
 
 class CarriedRecord(RecordPart):

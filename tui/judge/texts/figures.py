@@ -103,7 +103,8 @@ FIGURES: dict[str, dict[str, Text]] = {
     },
     "series-mismatch": {"ios": SUM % "I/Os", "bytes": SUM % "bytes"},
     "impossible-time": {
-        "longer": "{at:of}: measured for {measured_s:time}, but the phase lasted {phase_s:time}"
+        "longer": "{at:of}: measured for {measured_s:time}, but the phase lasted {phase_s:time}",
+        "later": "{host}: the output is dated {apart:days} days after its import",
     },
     "copied-output": {
         "identical": "{count} results are identical to the nanosecond: {names:all}",
