@@ -107,7 +107,7 @@ async def test_a_profile_that_searches_can_be_measured_and_drawn_as_a_curve(home
         await change(user, "@within", "10m")
         await user.sees("up to 10 min")
         await change(user, "@within", "30s")
-        await user.sees("cannot start: 'within' 30s: one point takes 1m")
+        await user.sees("cannot start: 'within' 30s is too short: one point takes 1m")
         await change(user, "@within", "")
         await change(user, "@search", "curve")
         search = (await planned(user)).search

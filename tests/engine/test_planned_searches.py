@@ -92,12 +92,12 @@ REFUSED = [
     (
         "my/wide",
         SearchChoice(within_s=10.0),
-        "--within 10s: one point takes 11s, including 1s before the measurement; --point",
+        "--within 10s is too short: one point takes 11s, including 1s before the measurement; ",
     ),
     (
         "weka/read-iops",
         SearchChoice("curve", within_s=15.0),
-        "--within 15s: one point takes 16s, including 6s before",
+        "--within 15s is too short: one point takes 16s, including 6s before",
     ),
     (
         "my/wide",

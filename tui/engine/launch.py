@@ -209,7 +209,7 @@ def resume_mode(run_dir: Path, *, failed: bool, running: bool) -> tuple[EngineMo
         return ("resume-failed" if failed else "resume"), count
     broken = len(history.missing(plan, failed=True))
     hint = (
-        f"; {units.plural(broken, 'step')} ended with errors: use --failed to repeat"
+        f"; {units.plural(broken, 'step')} ended with errors: use --failed to repeat them"
         if broken and not failed
         else ""
     )

@@ -389,7 +389,7 @@ def check_time_for_point(search: Search, words: Words) -> None:
         before = f", including {short_duration(lead)} before the measurement" if lead else ""
         takes = f"one point takes {short_duration(lead + search.point_s)}{before}"
         within = f"{words.within} {short_duration(search.within_s or 0.0)}"
-        raise UsageError(f"{within}: {takes}; {words.point} makes points shorter")
+        raise UsageError(f"{within} is too short: {takes}; use {words.point} to shorten points")
 
 
 def check_limits(search: Search, profile: Profile, step: Step) -> None:
