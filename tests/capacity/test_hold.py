@@ -90,6 +90,19 @@ def test_a_failed_hold_sets_points_of_another_state_aside_and_a_lower_answer_nam
     )
 
 
+def test_the_answer_is_between_the_load_that_was_held_and_the_one_that_failed() -> None:
+    search = capacity_search(hold_s=300.0, points=40)
+    *before, hold = went(search, queue(5_000))
+    failed = point(search, hold.offer, hold.step, lambda rate: LIMIT.most * 1.2)
+    points = went(search, queue(5_000), before=[*before, failed])
+    found = answer(search, points)
+    passed = points[-1].offer.rate_iops
+    assert found.state == "found" and passed is not None
+    assert found.capacity.value is not None and hold.offer.rate_iops is not None
+    assert passed < found.capacity.value < hold.offer.rate_iops
+    assert found.capacity.low is not None and found.capacity.low <= passed
+
+
 def test_holds_are_bounded() -> None:
     search = capacity_search(hold_s=60.0, points=200)
     points: list[SearchPoint] = []

@@ -13,13 +13,14 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from tui.capacity.belief import binding, not_recovered, usable
-from tui.capacity.hold import APART, hold_notes, hold_result, in_state, last_held
+from tui.capacity.hold import APART, failed_holds, hold_notes, hold_result, in_state, last_held
 from tui.capacity.interval import Z_975, Estimate
 from tui.capacity.ladder import Rung, above, lighter, of_rung, rungs, standing
 from tui.capacity.next_point import (
     ENOUGH,
     LEAST_SHARE,
     KnobState,
+    Setting,
     explored,
     has_rate,
     next_offer,
@@ -155,7 +156,29 @@ def _of_rate(
         and met.iops >= EVIDENCE * middle
     )
     found = found and (not search.hold_s or last_held(search, points) is not None)
-    return ("found" if found else "unfinished"), Estimate(middle, low, high), met
+    bounded = _below_failed_holds(search, points, known.setting, Estimate(middle, low, high))
+    return ("found" if found else "unfinished"), bounded, met
+
+
+def _below_failed_holds(
+    search: Search, points: Sequence[SearchPoint], setting: Setting, found: Estimate
+) -> Estimate:
+    """Return an estimate not above a load that failed its hold, with this setting and in this state
+    of the system.
+
+    A hold outweighs points that are far shorter: the capacity is then between the load that was
+    held and the one that failed. What short points say reaches at most `tolerance` above that.
+    """
+    present = [each for each in in_state(search, points) if each.offer.knobs == dict(setting)]
+    failed = [present[at].offer.rate_iops or 0.0 for at in failed_holds(search, present)]
+    if not failed or found.value is None or found.low is None or found.high is None:
+        return found
+    least, passed = min(failed), last_held(search, points)
+    high = min(found.high, least * (1 + search.tolerance))
+    if found.value <= least:
+        return replace(found, high=high)
+    held = (passed.offer.rate_iops if passed is not None else None) or least
+    return Estimate(sqrt(held * least), min(found.low, held), high)
 
 
 def _best(search: Search, whole: Sequence[SearchPoint]) -> KnobState | None:
