@@ -22,12 +22,10 @@ from tests.samples.records import (
 )
 from tui.analysis.compare import Change, Comparison, compare
 from tui.analysis.criteria import judge
-from tui.analysis.setup_differences import differences
 from tui.analysis.stats import Effect
 from tui.model.criteria import parse_criterion
 from tui.model.plan import Headline
 from tui.model.record import Finding, RunRecord
-from tui.model.search_record import SearchRecord
 from tui.model.step_record import TaskRecord
 from tui.text.line import plain_lines
 from tui.view.comparison import comparison_lines
@@ -590,26 +588,3 @@ def test_a_side_without_ios_breaks_a_threshold_only_if_it_never_had_any(
     (judged,) = judge(a, b, [parse_criterion("iops < -5%")])
     (shown,) = [each.change for each in compare(a, b).changes if each.headline]
     assert judged.outcome == outcome and (shown is None) == (outcome == "not measured")
-
-
-def test_thresholds_of_checks_that_only_one_side_changed_are_listed() -> None:
-    a, b = [run(step(1000.0), run_id="a")], [run(step(1000.0), run_id="b")]
-    b[0].thresholds = {"client-cpu.host": 101.0}
-    found = [each for each in differences(a, b, ()) if "client-cpu.host" in each.b]
-    assert [(each.a, each.blocks) for each in found] == [("none", False)]
-
-
-def test_capacities_that_were_not_held_as_long_are_listed() -> None:
-    def searched(held_s: float | None) -> RunRecord:
-        capacity = {"value": 1000.0, "low": 990.0, "high": 1010.0}
-        answer = {"state": "found", "capacity": capacity, "unit": "iops", "held_s": held_s}
-        search = SearchRecord.model_validate(
-            {"kind": "capacity", "most_points": 9, "answer": answer}
-        )
-        return run(step(1000.0), run_id=f"r{held_s}").model_copy(update={"search": search})
-
-    found = differences([searched(300.0)], [searched(None)])
-    assert [(each.a, each.b) for each in found if "held" in each.what] == [("5 min", "not held")]
-    assert not [
-        each for each in differences([searched(300.0)], [searched(300.0)]) if "held" in each.what
-    ]
