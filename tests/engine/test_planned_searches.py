@@ -102,7 +102,7 @@ REFUSED = [
     (
         "my/wide",
         SearchChoice(point_s=60.0, most_point_s=30.0),
-        "--most 30s: a point lasts at least 1m",
+        "--most 30s: a point lasts at least 1m; use --point",
     ),
     (
         "my/wide",

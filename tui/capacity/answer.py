@@ -101,7 +101,7 @@ def maximum_of(points: Sequence[SearchPoint]) -> Estimate:
 def achieved(points: Sequence[SearchPoint]) -> Estimate:
     """Return the mean achieved rate with its interval; unknown without points.
 
-    The interval is the wider one of two: from the seconds of the points, and from the scatter
+    The interval is the wider of two: one from the seconds of the points, one from the scatter
     between points.
     """
     if not points:
@@ -318,7 +318,7 @@ def _contradictions_at_full_load(points: Sequence[SearchPoint]) -> list[Clause]:
 def contradictions_of_settings(search: Search, points: Sequence[SearchPoint]) -> list[Clause]:
     """Return the first contradiction between settings at full load, in a list; empty without one.
 
-    That is a lighter setting that exceeded a limit although a heavier one met all.
+    That is a lighter setting that exceeded a limit although a heavier one met all limits.
     """
     at = {
         step: [place for place, each in enumerate(points) if each.offer.knobs == dict(step)]

@@ -128,7 +128,7 @@ def shares_in_order(search: Search) -> list[float]:
 
 
 def hosts_in_order(search: Search) -> list[int]:
-    """Return the numbers of hosts in measuring order.
+    """Return the host counts in measuring order.
 
     A short list is measured twice, upwards and downwards.
     """

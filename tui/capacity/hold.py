@@ -1,4 +1,4 @@
-"""Hold a load for a long time: was it steady, what a failure means, what a hold cannot detect."""
+"""Hold a load for a long time: its steadiness, the meaning of a failure, and undetected stalls."""
 
 from __future__ import annotations
 

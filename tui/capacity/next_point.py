@@ -444,8 +444,8 @@ def why_over(search: Search, points: Sequence[SearchPoint]) -> Clause:
 
 
 def points_left(search: Search, points: Sequence[SearchPoint]) -> list[Clause]:
-    """Return which points a curve or scaling run did not measure, and why; empty if it measured
-    all.
+    """Return the points that a curve or scaling run did not measure, with the reason; empty if it
+    measured all.
     """
     left = lacking(search, points)
     shares = [

@@ -39,7 +39,7 @@ EngineMode = Literal["start", "recover", "resume", "resume-failed"]
 
 
 class Launched(Struct, frozen=True):
-    """A run whose engine has started, and what it asks until it is logged in to all hosts."""
+    """A run whose engine has started, with its questions until it is logged in to all hosts."""
 
     run_dir: Path
     questions: Questions
@@ -48,7 +48,7 @@ class Launched(Struct, frozen=True):
 def create_run(plan: Plan, runs: Path) -> Path:
     """Create the private directory of a new run, write its plan, and return the directory.
 
-    Unpacks what a search needs first, so that its engine does not wait for that between two points.
+    First unpacks the libraries for a search, so that the engine need not do so between two points.
     Raises BenchtuiError.
     """
     if plan.search is not None:

@@ -39,8 +39,8 @@ LOAD = re.compile(r"(?P<step>\d+)\.(?P<phase>measure|layout)(?:\.(?P<attempt>\d+
 
 
 async def find_loads(ctx: RunContext, history: History) -> None:
-    """If the journal is damaged, find loads of unfinished steps on the hosts, and journal those
-    that it does not contain.
+    """If the journal is damaged, find loads of unfinished steps on the hosts, and journal the loads
+    that are missing in it.
     """
     if history.seen.started is not None and not history.seen.unreadable:
         return

@@ -81,7 +81,7 @@ def shown_text(
 ) -> str:
     """Return what `runs show` prints: summary, thresholds of the profile, published results.
 
-    While a run is `running`, only the summary. `width`: columns of the tables of matrices.
+    While a run is `running`, only the summary. `width`: width of matrix tables in characters.
     """
     text = summary_text(record, path, running=running, steps=steps, width=width)
     if running:

@@ -238,9 +238,9 @@ def _end_step(run: RunState, event: StepEnded) -> None:
 
 
 def _disarm(run: RunState, hosts: Iterable[str]) -> None:
-    """Return hosts that no longer wait for a load to the state before it.
+    """Set hosts that no longer wait for a load back to ready.
 
-    A record keeps what the engine said last.
+    A record keeps the state that the engine reported last.
     """
     for name in hosts if not run.for_record else ():
         view = run.host(name)

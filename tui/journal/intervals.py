@@ -137,5 +137,5 @@ class RecentIntervals:
 
 
 def _within(intervals: Sequence[Interval], since_t: float) -> list[Interval]:
-    """Return the intervals of which at least half lies after a time."""
+    """Return the intervals that are at least half after a time."""
     return [each for each in intervals if each.t - each.interval_s / 2 > since_t]

@@ -162,7 +162,7 @@ class JointLatencies:
         waiting[1].add(lat)
 
     def _settle(self) -> None:
-        """Add the latencies that wait."""
+        """Add the pending latencies."""
         for (_, in_total), (at, together) in self._waiting.items():
             self._add(at, together, in_total=in_total)
         self._waiting.clear()
@@ -176,7 +176,7 @@ class JointLatencies:
             self._heat.add(at.t0, at.t1, lat)
 
     def take_back(self, histogram: Histogram) -> None:
-        """Subtract from the total what was added before."""
+        """Subtract latencies that were added to the total before."""
         self._settle()
         self._so_far.take_back(histogram)
 

@@ -182,7 +182,7 @@ class Measurement:
         return bins
 
     def tails(self, host: str | None, direction: str) -> PercentileBins | None:
-        """Return the p99 per second of a host, or of all together; None if not kept."""
+        """Return the p99 per second of a host, or of all hosts together; None if not kept."""
         if host is not None:
             return self._host_tails.get((host, direction))
         joint = self._joint.get(direction)
@@ -225,8 +225,7 @@ class Measurement:
         return leaf
 
     def _join(self, leaf: Leaf, host: str, joint: JointLatencies) -> None:
-        """Use the joint latencies of reads and writes in the totals, whose I/Os other leaves
-        count.
+        """Use the joint latencies of reads and writes in the totals; other leaves count their I/Os.
         """
         pairs: tuple[tuple[Group, HasLatencies], ...]
         pairs = (self.total, joint), (self.total_of(host), leaf)

@@ -50,7 +50,7 @@ def phase_progress(
 
 
 class SearchState(Struct):
-    """Offers of a search by step (the newest of each), and decisions in order."""
+    """Newest offer of each step of a search, and decisions in order."""
 
     offered: dict[int, PointOffered] = field(default_factory=dict)
     decided: dict[int, SearchPoint] = field(default_factory=dict)

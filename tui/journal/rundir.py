@@ -201,7 +201,7 @@ def load_plan(run_dir: Path) -> Plan:
 
 
 def readable_plan(run_dir: Path) -> Plan | None:
-    """Return the plan of a run; None if it cannot be read: the journal is enough to follow."""
+    """Return the plan of a run; None if it cannot be read: following needs only the journal."""
     try:
         return load_plan(run_dir)
     except BenchtuiError:

@@ -182,7 +182,8 @@ def waiting_text(hosts: Iterable[HostView], now_t: float, left_s: float | None =
     """Return the hosts that others wait for: ``11 of 12 finished, waiting 0:58 more for h7 (silent
     for 18 s)``.
 
-    `left_s`: how long at most, if known. Empty while no host has finished, and once all have.
+    `left_s`: the longest remaining wait, if known. Empty while no host has finished, and once all
+    have.
     """
     hosts = list(hosts)
     found = activities(hosts, now_t)
@@ -205,7 +206,7 @@ def _named(rest: list[HostView], now_t: float) -> str:
 
 
 class MessageLine(Struct, frozen=True):
-    """A line for the operator; `host` None means the engine, `step` the step that it is about."""
+    """A line for the operator. `host` None means the engine; `step`: the step it refers to."""
 
     t: float
     severity: Severity

@@ -243,7 +243,7 @@ def final_state(source: RecordSource) -> RecordState:
 
 
 def incomplete(source: RecordSource) -> list[Clause]:
-    """Return what is missing compared with a complete run, one for each host and step."""
+    """Return what is missing compared with a complete run, one entry per host and step."""
     missing: list[Clause] = []
     for step in source.plan.steps:
         seen = source.seen.state.at_step(step.index)

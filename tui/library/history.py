@@ -1,4 +1,4 @@
-"""For lists: earlier runs measured in the same way, and what tells runs of a profile apart."""
+"""For lists: earlier runs with the same setup, and parameters in which runs of a profile differ."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ Found = tuple[KeptFile, list[ImportedOutput]]
 
 
 def without_copies(found: Sequence[Found]) -> list[Found]:
-    """Return the files without those that contain the same measurements in another format.
+    """Return the files, leaving out those with the same measurements in another format.
 
     The format with the most figures remains; figures that differ become its contradictions.
     """

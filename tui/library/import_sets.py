@@ -253,7 +253,7 @@ def side_by_side(name: str, outputs: Sequence[ImportedOutput]) -> list[dict[str,
 def measurements(files: Mapping[str, Sequence[ImportedOutput]]) -> list[dict[str, ImportedOutput]]:
     """Return the outputs of several files by measurement and host.
 
-    The files are hosts of one run; their keys are the host names for outputs without one. Raises
+    The files are hosts of one run; their keys name the host of outputs without a host name. Raises
     UsageError.
     """
     counts = {name: len({each.place for each in outputs}) for name, outputs in files.items()}

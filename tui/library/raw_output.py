@@ -159,7 +159,7 @@ def _alike(sample: Sample) -> Sample:
 
 
 def _of_result(again: HostResult | None, kept: HostResult, where: str) -> Iterator[str]:
-    """Yield differences between two results, except how the command ended, which only the engine
+    """Yield differences between two results, except in how the command ended, which only the engine
     knows.
     """
     if again is None:

@@ -142,14 +142,14 @@ class _ScalingHead(Struct):
 
 
 class SearchHead(Struct):
-    """What weakens the result of a search."""
+    """Caveats on the result of a search."""
 
     answer: _AnswerHead | None = None
     scaling: _ScalingHead | None = None
 
     @property
     def caveats(self) -> list[str]:
-        """Codes of what weakens the result; `caveat` for the text in an older record."""
+        """Codes of the caveats; `caveat` for the text in an older record."""
         found: list[str] = []
         if (answer := self.answer) is not None:
             contradicted = bool(answer.contradictions or answer.doubts)
@@ -188,7 +188,7 @@ class RecordHead(Struct):
 
 
 def findings_of(record: RecordHead) -> list[FindingSummary]:
-    """Return the findings of a run, those about some of its points with these."""
+    """Return the findings of a run; findings about some of its points name these points."""
     from tui.record.cells import point_names, steps_of  # a list from cached summaries needs none
 
     names = point_names(record.steps)

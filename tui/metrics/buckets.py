@@ -52,7 +52,7 @@ def index_to_value(index: int) -> int:
 def bucket_edges(index: int) -> tuple[int, int]:
     """Return the lowest and highest latency of a bucket in ns.
 
-    The upper edge of the top bucket is nominal: that bucket also counts all that is above it.
+    The upper edge of the top bucket is nominal: that bucket also counts all higher values.
     """
     if index < PLAT_VAL << 1:
         return index, index

@@ -190,7 +190,7 @@ def _scalar(value: Any) -> Value:
 
 
 def _missing(facts: Mapping[str, Fact], name: str) -> Leaf:
-    """Return the value that a leaf missing on a host stands for; None if it is unknown."""
+    """Return the value that a missing leaf stands for; None if it is unknown."""
     fact, part = _split(name)
     known = spec_of(name)
     if fact in USABLE and USABLE[fact] in facts:

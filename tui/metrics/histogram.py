@@ -181,7 +181,7 @@ class Histogram:
         self._counts[index] = self._counts.get(index, 0) + count
 
     def add(self, buckets: Buckets | PackedBuckets | Histogram) -> None:
-        """Add counts from the journal (packed if several histograms add them) or of another
+        """Add counts from the journal (packed if several histograms add them) or from another
         histogram.
         """
         if isinstance(buckets, PackedBuckets):

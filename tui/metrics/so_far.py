@@ -1,4 +1,4 @@
-"""What figures from the first part of a measurement say about all of it."""
+"""Lower bounds of the final percentiles, from the first part of a measurement."""
 
 from __future__ import annotations
 

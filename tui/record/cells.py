@@ -33,9 +33,9 @@ WEAKENED = "valid-with-warnings"
 class Cell(Struct, frozen=True):
     """One point of a matrix.
 
-    `value` is the median of `values`; `made` of `planned` repetitions have ended, `skipped` ones
-    were not needed. `texts` are the swept values as people write them, `numbers` the numeric ones.
-    `mean_ns` and `p99_ns` are latencies of `step`, the repetition closest to the median.
+    `value` is the median of `values`. Of `planned` repetitions, `made` have ended, and `skipped`
+    were not needed. `texts` are the swept values as people write them; `numbers` are the numeric
+    ones. `mean_ns` and `p99_ns` are latencies of `step`, the repetition closest to the median.
     """
 
     key: str
@@ -326,7 +326,7 @@ class _AtPoint(Protocol):
 
 
 def point_names(steps: Sequence[_AtPoint]) -> dict[int, str]:
-    """Return the point of each step, ``bs=4k numjobs=2``, in a suite with its profile in front;
+    """Return the point of each step, ``bs=4k numjobs=2``, in a suite after its profile;
     empty if nothing is swept.
     """
     if len({step.profile for step in steps}) > 1:
@@ -355,7 +355,7 @@ def steps_of(scope: Mapping[str, Any]) -> list[int]:
 
 
 def swept_texts(points: Iterable[tuple[str, Mapping[str, Scalar]]]) -> dict[str, str]:
-    """Return the values of each swept parameter: ``4k,64k``. `points`: key and values of each."""
+    """Return the values of each swept parameter: ``4k,64k``. `points`: (key, values)."""
     found: dict[str, dict[str, None]] = {}
     for key, point in points:
         for name, text in value_texts(key, point).items():

@@ -36,7 +36,7 @@ def ended_early(measured_s: float | None, runtime_s: float | None) -> bool:
 
 
 def is_short(step: StepRecord) -> bool:
-    """Return whether a step ran for less time than requested, or too short to count."""
+    """Return whether a step ran for less time than requested, or for too little to count."""
     seconds = step.measured_s
     return seconds is not None and (seconds < SHORT_S or ended_early(seconds, step.runtime_s))
 

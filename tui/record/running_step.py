@@ -138,7 +138,7 @@ class RunningSeries:
 
 
 def _column(measurement: Measurement, key: Key, start: int, end: int) -> Sliced[SeriesColumns]:
-    """Return the same as `series_column`; in slices for all hosts together."""
+    """Return the same as `series_column`; for all hosts together, in slices."""
     rates: dict[Kind, list[Values]] = {kind: [] for kind in KINDS}
     for place, part in enumerate(series_parts(measurement, *key), 1):
         for kind, values in rates.items():
@@ -340,7 +340,7 @@ class RunningTelemetry(HostTelemetryRecord):
 
     def seconds_where(self, columns: Sequence[str], applies: Applies) -> float:
         """Return for how many seconds so far a condition on columns applied: each row is read once,
-        so it is always the same one for these columns.
+        so the condition must always be the same for these columns.
         """
         if self.start_s is None:
             return 0.0
@@ -445,8 +445,8 @@ class RunningResults:
         self._percentiles_t = float("-inf")
 
     def record(self, measurement: Measurement) -> Sliced[ResultsRecord]:
-        """Compute the figures by host and over all hosts; the only percentiles by host are p99, and
-        the one below which p99 cannot fall by the end.
+        """Compute the figures by host and over all hosts; the only percentiles per host are p99
+        and a lower bound of the final p99.
         """
         per_host: dict[str, dict[str, DirectionRecord]] = {}
         anew = measurement.clock.now - self._percentiles_t >= PERCENTILES_EVERY_S

@@ -67,8 +67,8 @@ def rate_of(search: SearchRecord, point: SearchPointRecord) -> float:
 def curve_points(search: SearchRecord) -> list[SearchPointRecord]:
     """Return the points of one curve in ascending order of load.
 
-    Only points with the answer's knobs, without an answer the last point's. Void points and points
-    without I/O are excluded.
+    Only points with the answer's knobs (without an answer, the last point's knobs). Void points and
+    points without I/O are excluded.
     """
     usable = [point for point in search.points if point.verdict != "void" and point.iops > 0]
     if not usable:

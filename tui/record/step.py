@@ -60,8 +60,8 @@ def _window(span: HostSpan | None) -> Window | None:
 
 
 def _everywhere(seen: StepState, spans: Mapping[str, HostSpan]) -> Window | None:
-    """Return the time from the first host's start to the last one's end; without spans, that of the
-    last finished measure phase; None without either.
+    """Return the time from the first host's start to the last one's end; without spans, the time of
+    the last finished measure phase; None without either.
     """
     if spans:
         return min(span.start_t for span in spans.values()), max(

@@ -246,7 +246,7 @@ LOSSES = ("host-lost", ALLOCATION_ENDED)
 def coverage(
     step: Step, state: RunState, spans: Mapping[str, HostSpan], results: Mapping[str, HostResult]
 ) -> list[CoverageRecord]:
-    """Return how many of a step's hosts measured when, without gaps; empty if nothing was measured.
+    """Return how many of a step's hosts measured at any time, without gaps; empty if none did.
 
     A host that finished its load is never missing, however early it finished.
     """

@@ -50,7 +50,7 @@ def end_of(reason: str) -> tuple[str, Clause]:
 
 
 def early_end(reason: str) -> Clause | str:
-    """Return why a load ended early; empty if it ended by itself."""
+    """Return why a load ended early; empty if it ended normally."""
     if reason in ASKED_TO_END:
         return clause("stopped-on-request")
     if reason == "exit":

@@ -50,7 +50,7 @@ async def _watch(session: HostSession, expected_s: float | None) -> None:
 
 
 async def record_changed_limits(ctx: RunContext, step: Step) -> None:
-    """Record the I/O limits of hosts on which they have changed since they were last read."""
+    """Record the I/O limits of hosts whose limits have changed since the last reading."""
     sessions = [each for each in ctx.taking_part(step) if "cgroup_version" in each.facts]
     await on_hosts(ctx, WRITTEN, sessions, _read_limits, _not_known)
 
@@ -63,7 +63,7 @@ async def _read_limits(session: HostSession) -> None:
 
 
 def _not_known(_session: HostSession, _error: HostError) -> None:
-    """Ignore a host that cannot be asked: a lost one has a finding of its own."""
+    """Ignore a host that does not answer: a lost host has its own finding."""
 
 
 def _record(session: HostSession, answer: AgentAnswer, name: str, known: str) -> bool:

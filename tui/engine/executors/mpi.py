@@ -280,8 +280,7 @@ async def measure(ctx: RunContext, step: Step, window: Window) -> None:
 
 
 async def arm(job: MpiJob, window: Window) -> None:
-    """Start mpiexec and all proxies, which wait to be released, and meet the concurrent steps of
-    the window.
+    """Start mpiexec and all proxies, which then wait to be released; wait for concurrent steps.
 
     Raises RunRefused, RunStopped.
     """
@@ -333,9 +332,10 @@ def take_result(job: MpiJob, outcome: Outcome, reports: Mapping[str, str]) -> No
 
 
 async def keep_reports(job: MpiJob, outcome: Outcome) -> dict[str, str]:
-    """Archive the program's report files in the run, remove them from the host, return their texts.
+    """Archive the program's report files in the run, remove them from the host and return their
+    texts.
 
-    After a stop they stay on the host, with the files under test.
+    After a stop, they stay on the host with the files under test.
     """
     if (
         not job.program.files(job.directory)
@@ -441,8 +441,8 @@ async def _reopen_all(
 
 
 def _task_of(host: str, tasks: dict[str, TaskStarted]) -> HostTask:
-    """Return a host's task with the arguments the dead engine used; without arguments if it started
-    none.
+    """Return a host's task with the arguments that the dead engine used; without arguments if that
+    engine started none.
     """
     return HostTask(
         host=host, randseed=0, job_file="", argv=tasks[host].argv if host in tasks else []

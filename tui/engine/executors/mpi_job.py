@@ -40,7 +40,7 @@ def directory_of(run_id: str) -> str:
 
 
 async def make_scratch(ctx: RunContext, sessions: Sequence[HostSession]) -> str:
-    """Create the scratch directory on all hosts and return it; empty if a host has no place for it.
+    """Create the scratch directory on all hosts and return it; empty if a host has no room for it.
 
     Journals it first. Raises RunStopped.
     """

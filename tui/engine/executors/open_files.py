@@ -81,7 +81,7 @@ async def _record(run: TaskRun) -> None:
 
 
 def _with(facts: Mapping[str, Fact], found: Collection[OfSteps]) -> Fact:
-    """Return a table with the rows of earlier steps and those found now."""
+    """Return a table with the rows of earlier steps and the new rows."""
     new = sorted(found, key=msgspec.structs.astuple)[:MOST_ROWS]
     before = rows(facts, type(new[0]))
     table = with_rows(before, new, new[0].step, MOST_KEPT)

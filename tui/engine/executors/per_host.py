@@ -65,7 +65,7 @@ FREE_S = 5.0
 
 
 async def measure(ctx: RunContext, step: Step, window: Window) -> None:
-    """Arm all hosts, release them together, follow them to the end, and collect their results."""
+    """Arm all hosts, release them together, follow them to the end and collect their results."""
     with ctx.phase("barrier", step.index):
         runs = await arm_all(ctx, step, window)
     with ctx.phase("measure", step.index, expected_s=step.expected_s, total_bytes=step.bound_bytes):
@@ -142,7 +142,7 @@ def task_run(
 
 
 async def arm_all(ctx: RunContext, step: Step, window: Window) -> list[TaskRun]:
-    """Start the commands of all hosts, which then wait to be released, and meet concurrent steps.
+    """Start the commands of all hosts, which then wait to be released; wait for concurrent steps.
 
     Raises RunRefused if a host fails, RunStopped.
     """
@@ -339,7 +339,7 @@ __all__ = ["adopt", "check_hosts", "measure", "try_ahead"]
 
 
 async def check_hosts(ctx: RunContext) -> None:
-    """Check nothing: a per-host command needs no more than the checks of every host."""
+    """Check nothing: a per-host command needs only the checks that every host gets."""
 
 
 async def try_ahead(ctx: RunContext) -> None:

@@ -50,7 +50,7 @@ class JobInWords(Struct, frozen=True):
     """What was understood of a text: load generator and its keys as typed in the Job form.
 
     `unknown`: words not understood, in order. `contrary`: words that contradict each other; none of
-    them counts. `understood`: how many other words say something about the load.
+    them counts. `understood`: number of other words that describe the load.
     """
 
     tool: str
@@ -188,7 +188,7 @@ class _Reader:
         self.has_sizes = any(term.plain and term.kind == "size" for term in self.keys)
 
     def split(self, words: Iterable[str]) -> tuple[list[str], set[int]]:
-        """Return words without punctuation at their ends, and the places where it was."""
+        """Return words without punctuation at their ends, and the positions where it was."""
         found: list[str] = []
         stops = set()
         for word in _listed(words):
@@ -343,7 +343,7 @@ def _plain_size(text: str) -> str:
 
 @functools.lru_cache(256)
 def _labels(term: JobTerm) -> frozenset[str]:
-    """Return the names of a key, normalized; a label that lists several is none."""
+    """Return the names of a key, normalized; a label that lists several names does not count."""
     names = [term.name, *(each for each in term.words if "#" not in each)]
     return frozenset(map(_norm, [*names, *([term.label] if "," not in term.label else [])])) - {""}
 
@@ -408,7 +408,7 @@ def _best(claims: Sequence[Claim], length: int) -> list[tuple[tuple[int, int], i
 
 
 def size_words(workload: Workload, words: Sequence[str]) -> str:
-    """Return how to give the last of contradicting sizes to another key; empty if none fits."""
+    """Return advice to give the last of several sizes to another key; empty if none fits."""
     sizes = [word for word in words if _is_size(word)]
     terms = workload.from_terms().job_terms()
     other = next((each for each in terms if each.kind == "size" and not each.plain), None)

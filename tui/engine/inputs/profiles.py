@@ -63,7 +63,7 @@ class LoadedProfile:
 
     @property
     def unreached(self) -> list[Problem]:
-        """Hints on options in its file that reach no job, whatever the parameters."""
+        """Hints about options in the profile's file that reach no job, whatever the parameters."""
         from tui.model.profile_model import unreached_hints
 
         return unreached_hints(self.profile, self.text, str(self.path))

@@ -43,8 +43,8 @@ ANSWERS = get_args(Answer)
 
 
 def questions_of(loaded: LoadedProfile) -> dict[str, AttestSpec]:
-    """Return the conditions that a profile asks about, by id; for a suite, also those of its
-    profiles.
+    """Return the conditions that a profile asks about, by id; for a suite, also those that its
+    profiles ask about.
     """
     profiles = [loaded.profile, *(member.profile for member in loaded.members.values())]
     asked: dict[str, AttestSpec] = {}

@@ -271,7 +271,7 @@ def _lengths(wish: SearchChoice, search: Search, words: Words) -> dict[str, floa
     """
     least = wish.point_s or search.point_s
     if wish.most_point_s is not None and wish.most_point_s < least:
-        why = f"a point lasts at least {short_duration(least)}; {words.point} makes it shorter"
+        why = f"a point lasts at least {short_duration(least)}; use {words.point} to shorten it"
         raise UsageError(f"{words.most} {short_duration(wish.most_point_s)}: {why}")
     return {"point_s": least, "most_point_s": wish.most_point_s or max(search.most_point_s, least)}
 

@@ -68,8 +68,8 @@ def check_act(
 
 
 def check_points(profile: Profile, steps: Sequence[Step], names: Iterable[str]) -> None:
-    """Raise UsageError for a swept name all of whose values give the same load: its table would
-    show noise.
+    """Raise UsageError for a swept parameter whose values all give the same load: its table would
+    show only noise.
     """
     for name in names:
         if name != HOSTS_AXIS and same_over(steps, name):

@@ -87,7 +87,7 @@ class Cluster:
 
     @property
     def nodes(self) -> list[int]:
-        """Node counts that the program may report: the trial's, else hosts or hostnames."""
+        """Node counts that the program may report: the trial's, else that of hosts or hostnames."""
         return [self.tried.nodes] if self.tried.nodes else sorted({len(self.facts), self.machines})
 
     @property
@@ -487,8 +487,8 @@ def facts_of(seen: Seen) -> dict[str, Fact]:
 def notes(seen: Mapping[str, Seen]) -> dict[str, list[str]]:
     """Return, by host, the problems and warnings that a run over all these hosts would report.
 
-    The first host that has a program also gets a note that the rest takes a trial launch. Programs
-    that no host has are left out.
+    The first host that has a program also gets a note that further checks need a trial launch.
+    Programs that no host has are left out.
     """
     # tools by text: what is true of several of them is one line
     found: dict[str, dict[str, list[str]]] = {host: {} for host in seen}

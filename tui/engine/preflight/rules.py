@@ -254,7 +254,7 @@ async def facts_of(plan: Plan, host: str, ask: Ask, found: HostFindings) -> dict
 
 def _only_read(tasks: Sequence[HostTask], found: Mapping[str, FileInfo | None]) -> list[str]:
     """Return the complete files that no task writes: they may be in another layer or mount than
-    what is new in their directory.
+    new files in their directory.
     """
     written = {spec.path for task in tasks for spec in task.written}
     wanted = {

@@ -58,7 +58,7 @@ class Outcome(Struct, frozen=True):
 
 @asynccontextmanager
 async def in_turn(lock: asyncio.Lock) -> AsyncIterator[None]:
-    """Do work on hosts one at a time, and let the event loop run other tasks in between.
+    """Do work on one host at a time, and let the event loop run other tasks in between.
 
     Hosts start together, so their output arrives together: reading from 64 hosts at once delays
     starts, stops and keepalives by a third of a second.
@@ -275,7 +275,7 @@ class TaskRun:
     async def _is_behind(self, stream: AgentStream, was_behind: bool) -> bool:
         """Return whether a silent host holds output that has not arrived.
 
-        Raises HostError if this was also so at the previous check.
+        Raises HostError if it also did at the previous check.
         """
         try:
             async with asyncio.timeout(STATUS_S):

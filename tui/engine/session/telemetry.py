@@ -1,4 +1,4 @@
-"""Telemetry of a run's hosts: a task of each host streams samples to the journal during a step.
+"""Telemetry of a run's hosts: a task on each host streams samples to the journal during a step.
 
 Telemetry is optional: its problems never fail the run or delay a load, and are reported once per
 host and step.
@@ -55,7 +55,7 @@ def is_telemetry(task: str) -> bool:
 
 
 async def _all_set(events: Sequence[asyncio.Event], within_s: float) -> None:
-    """Wait until all events are set, at most `within_s` seconds."""
+    """Wait up to `within_s` seconds for all events to be set."""
     waiting = [asyncio.create_task(event.wait()) for event in events]
     if waiting:
         await asyncio.wait(waiting, timeout=within_s)
@@ -302,7 +302,7 @@ class Telemetry:
         servers: Iterable[HostSession] = (),
         journalled_ms: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
-        """Start telemetry on the hosts of a step and on storage nodes; wait a few seconds at most.
+        """Start telemetry on the hosts of a step and on storage nodes; wait up to a few seconds.
 
         Does nothing if the plan has no telemetry. Also continues telemetry started by an earlier
         engine: `journalled_ms` is the host time up to which it is in the journal.
