@@ -315,12 +315,12 @@ def test_a_parameter_has_a_plain_name() -> None:
         (
             "stonewall: 1",
             "p.yaml:11:9: 'stonewall' is not allowed in a profile: one fio process runs one step; "
-            "write one profile for each",
+            "write one profile per step",
         ),
         (
             "wait_for: b",
             "p.yaml:11:9: 'wait_for' is not allowed in a profile: one fio process runs one step; "
-            "write one profile for each",
+            "write one profile per step",
         ),
         (
             "status-interval: 1",

@@ -120,7 +120,7 @@ def test_the_wait_for_nodes_is_reported_and_has_an_end(slurm: SlurmLab, fleet: F
     slurm.run("salloc", "--no-shell", "-N4", "--exclusive")
     (other,) = slurm.jobs()
     assert "no allocation within 4 s" in refusal(fleet, "slurm:@p,nodes=2,wait=4s")
-    assert "waiting for 2 nodes of partition p" in said[0]
+    assert "waiting for 2 nodes in partition p" in said[0]
     assert slurm.jobs() == [other]
     slurm.run("scancel", other)
     wait_for_no_jobs(slurm)

@@ -126,7 +126,7 @@ class Agent:
     async def facts(
         self, probe: HostProbe, targets: Sequence[str] = (), commands: Sequence[str] = ()
     ) -> dict[str, Fact]:
-        """Return all facts of the host, with checksums of commands and the devices underneath
+        """Return all facts of the host, including checksums of commands and the devices underneath
         targets.
 
         No decision depends on them: if the agent fails or is too slow, they are unknown. Raises
@@ -220,7 +220,7 @@ class Agent:
     async def sweep(self, *, kill: bool) -> list[MarkedProcess]:
         """Return the processes of this run on this host; with `kill`, end them.
 
-        Raises HostError, code processes-stuck if some survive SIGKILL.
+        Raises HostError, with code processes-stuck if some survive SIGKILL.
         """
         return await self._sweep(self.run_id, self.mark, kill=kill)
 

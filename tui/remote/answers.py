@@ -412,8 +412,8 @@ NO_EXTENTS = {
 
 
 def parse_extents(answer: AgentAnswer, paths: Sequence[str]) -> tuple[dict[str, FileExtents], str]:
-    """Parse the answer of `bt_extents`; return extents by file, and the reason for files without
-    them.
+    """Parse the answer of `bt_extents`; return the extents of each file, and the reason for each
+    file without extents.
     """
     found: dict[str, FileExtents] = {}
     for line in answer.all("at"):
@@ -429,7 +429,7 @@ LEAST_PIECES = 4 * BLOCK_BYTES // 16  # of four blocks
 
 
 class BlockSample(Struct, frozen=True):
-    """Content of sampled blocks: number read, number of zero blocks, number of distinct other
+    """Content of sampled blocks: numbers of blocks read, of zero blocks, and of distinct other
     blocks.
 
     `packed`: mean size of the other blocks after gzip, as a share; 1: incompressible, None: no such
@@ -533,8 +533,8 @@ def load_processes(answer: AgentAnswer) -> list[LoadProcess]:
 def _touched(answer: AgentAnswer) -> set[str]:
     """Return the processes whose job file changed after the agent created its last file.
 
-    The change time of a file cannot be set back, unlike its modification time. All times are of one
-    clock and in one notation, so that they compare as texts.
+    The change time of a file cannot be set back, unlike its modification time. All times are from
+    one clock and in one notation, so they can be compared as texts.
     """
     changed, made = dict[str, str](), dict[str, str]()
     for line in answer.all("stamp"):

@@ -182,7 +182,7 @@ class Connections:
     async def presented(self, address: HostAddress) -> Presented:
         """Return a host's key without logging in.
 
-        Raises HostError, including if the key has changed.
+        Raises HostError, also if the key has changed.
         """
         from tui.remote import hostkeys
 
@@ -528,8 +528,8 @@ class Gate:
     """Limit of parallel handshakes at one server: grows while the server answers, halves when it
     hangs up.
 
-    sshd drops connections while too many have not logged in (MaxStartups, by default from the 11th
-    on). Its limit is unknown and shared with others, so it is probed: additive increase,
+    sshd drops connections while too many have not logged in (MaxStartups: by default, more than
+    10). Its limit is unknown and shared with others, so it is probed: additive increase,
     multiplicative decrease, as in TCP.
 
     `refused` and `passed` count results; `limit` is the current maximum.

@@ -181,8 +181,8 @@ def clean(text: str) -> str:
 
 
 def chosen(text: str) -> str:
-    """Return the text in brackets, such as the active one of several choices; without brackets, all
-    of it.
+    """Return the text in brackets, such as the active choice of several; without brackets, the
+    whole text.
     """
     match = CHOSEN.search(text)
     return match[1] if match else text
@@ -380,7 +380,7 @@ def sized(words: Words, name: str, of: str, unit: int) -> Words:
 
 
 def first_word(words: Words, *names: str) -> Words:
-    """Return a row with these columns reduced to their first word: ``802.3ad`` of ``802.3ad 4``."""
+    """Return a row with these columns cut to their first word: ``802.3ad`` from ``802.3ad 4``."""
     return {name: value.split()[0] if name in names else value for name, value in words.items()}
 
 

@@ -78,7 +78,9 @@ async def read_blocks(agent: Agent, blocks: Sequence[tuple[str, int]]) -> BlockS
 
 
 async def drop_page_cache(agent: Agent, paths: Sequence[str] = ()) -> CacheDrop:
-    """Drop the host's page cache as root or through sudo; failing that, only that of `paths`."""
+    """Drop the host's page cache as root or through sudo; failing that, drop only the cached pages
+    of `paths`.
+    """
     values = (await agent.call("drop_caches", timeout_s=SYNC_TIMEOUT_S)).values
     dropped = CacheDrop(
         values.get("method", "none"), bool(values.get("ok")), values.get("detail", "")

@@ -104,8 +104,8 @@ def _add_identities(
 async def unmake(
     agent: Agent, how: How, items: Sequence[Item], known: Identities
 ) -> dict[str, str]:
-    """Check or remove created paths; return per path `as-made`, `removed`, `absent`, or why it
-    stays.
+    """Check or remove created paths; return for each path `as-made`, `removed`, `absent`, or the
+    reason why it was kept.
 
     Files first, then empty directories, deepest first. Nothing is removed unless identity and place
     match the record. Raises HostError.

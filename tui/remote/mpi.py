@@ -70,7 +70,7 @@ class MpiFacts(Struct, frozen=True):
         return library_family(self.library)
 
     def launcher(self, family: str) -> Launcher | None:
-        """Return the host's launcher of a family, the one with the most specific name; None if
+        """Return the host's launcher of an MPI family, the one with the most specific name; None if
         there is none.
         """
         return next((each for each in self.launchers if each.family == family), None)

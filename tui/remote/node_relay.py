@@ -309,7 +309,7 @@ class Starter:
         self.held.discard(hold)
 
     def drop(self, shell: Shell) -> None:
-        """Close a shell's pipes: the shell ends, a load that it started keeps running."""
+        """Close a shell's pipes: the shell ends; a load that it started keeps running."""
         for kind in list(shell.pipes):
             self.shut(shell, kind)
 
@@ -334,7 +334,7 @@ class Starter:
 
     def feed(self, channel: int, shell: Shell) -> None:
         """Write waiting bytes to a shell's stdin, as many as it accepts; close it after the last
-        ones.
+        byte.
         """
         pipe = shell.pipes.get(b"0")
         taken = len(shell.waiting)
@@ -358,7 +358,7 @@ class Starter:
             self.rest(shell, b"0")
 
     def pass_on(self, channel: int, shell: Shell, kind: bytes) -> None:
-        """Send a shell's output, at most as many bytes as the jump host has granted."""
+        """Send a shell's output, up to the number of bytes that the jump host has granted."""
         pipe, link = shell.pipes.get(kind), self.link
         if pipe is None or link is None:
             return

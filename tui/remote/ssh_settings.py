@@ -58,7 +58,7 @@ WITH_ARGUMENT = (
 
 
 class About(Protocol):
-    """Facts of a host known so far, with which Match criteria are compared."""
+    """Facts known so far about a host; Match criteria are compared with them."""
 
     final: bool
 

@@ -242,9 +242,7 @@ def is_jump(word: str) -> bool:
 
 
 def identities_of(address: HostAddress, settings: SshSettings) -> tuple[str, ...]:
-    """Return the key files to try: the host's own, those of the configuration, or ssh's
-    defaults.
-    """
+    """Return the key files to try: the host's own, the configuration's, or ssh's defaults."""
     if address.identity:
         return (settings.absolute(address.identity),)
     found = paths_of(settings, "identityfile")
@@ -368,8 +366,8 @@ class Keyring:
             return self._known[files]
 
     def certificates(self, target: Resolved) -> list[asyncssh.SSHCertificate | None]:
-        """Return certificates from CertificateFile and from next to key files, for use with keys of
-        an agent.
+        """Return the certificates in CertificateFile and those next to key files, for use with an
+        agent's keys.
         """
         with self._lock:
             return [

@@ -168,8 +168,8 @@ class ClockOffset(Struct, frozen=True):
 
 
 async def measure_clock(channel: Channel, token: str, host: str) -> ClockOffset | None:
-    """Return the offset of the host's clock, from the agent's `clock`: that of the exchange with
-    the shortest round trip.
+    """Return the offset of the host's clock from the agent's `clock`, as measured in the exchange
+    with the shortest round trip.
 
     None if the host's `date` prints no fractions of a second.
     """

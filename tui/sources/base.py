@@ -27,7 +27,7 @@ def ignore_message(_text: str) -> None:
 
 
 class SourceContext(NamedTuple):
-    """What a source may use: environment, directory, limits.
+    """What a source may use: environment, directory and limits.
 
     `tell` shows a line about what the source is waiting for. `may_allocate`: the source may
     allocate hosts, because they are for a run or a check. `pretends`: the source allocates nothing;
@@ -95,7 +95,7 @@ class HostSource:
         return ()
 
     def state(self, context: SourceContext) -> str:
-        """Return the tool that the source needs, for `doctor`: its path, or that it is missing,
+        """Return the state of the tool that the source needs, for `doctor`: its path, or a note
         such as ``kubectl is not installed``.
 
         Empty if the source needs no tool.

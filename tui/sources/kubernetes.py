@@ -59,7 +59,7 @@ class KubernetesSource(HostSource):
         return namespace, selector
 
     def state(self, context: SourceContext) -> str:
-        """Return the path of kubectl, or that it is not installed."""
+        """Return the path of kubectl, or a note that it is not installed."""
         return program(TOOL, context) or not_installed(TOOL)
 
 
@@ -75,8 +75,8 @@ def _context_option(tool: str, context: SourceContext) -> list[str]:
 
 
 def pods_of(printed: str, text: str, where: Sequence[str]) -> Iterator[HostAddress]:
-    """Yield the pods of a JSON list that kubectl printed, without those that have ended or are
-    being deleted.
+    """Yield the pods in a JSON list that kubectl printed, except those that have ended or are being
+    deleted.
 
     `where`: kubectl options for reaching a pod. Raises UsageError if a remaining pod is not
     running.

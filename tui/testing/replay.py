@@ -201,7 +201,7 @@ def _measured(
 
 
 def _items(read: Read) -> Iterator[AnyEvent]:
-    """Yield samples and phases in the order of arrival, samples by the clock of their host."""
+    """Yield samples and phases in order of arrival; the host's clock sets when samples arrive."""
     begin_ms, t = None, GO_S
     for item in read.items:
         if isinstance(item, Sample):
@@ -257,9 +257,10 @@ def replay(
 ) -> Replayed:
     """Replay what a load generator printed on each host of a successful run.
 
-    `profile` is a file, or its text. `outputs` are by host (for one host just its output): bytes, a
-    file, or an `Output` with stderr and exit code. `params` are values as typed. Raises
-    ContractError, which names every mistake found; UsageError for an invalid profile or parameter.
+    `profile` is a file, or its text. `outputs` maps hosts to outputs (for one host, just its
+    output): bytes, a file, or an `Output` with stderr and exit code. `params` are values as typed.
+    Raises ContractError, which names every mistake found; UsageError for an invalid profile or
+    parameter.
     """
     by_host = dict(outputs) if isinstance(outputs, Mapping) else {"h1": outputs}
     printed = {host: _output(each) for host, each in by_host.items()}
@@ -353,7 +354,7 @@ def _check_host(plan: Plan, host: str, output: Output, found: dict[str, Read]) -
 def _check_operations(whole: Read, step: Step, host: str) -> Iterator[Mistake]:
     """Yield a mistake if an MPI program has no operations in its result, or ended with problems.
 
-    Sets in `whole` the result of the host, and whether it is final, as the engine does.
+    Like the engine, sets the host's result in `whole`, and whether it is final.
     """
     if whole.figures is None or not whole.figures.operations:
         yield Mistake(
@@ -395,7 +396,7 @@ def _journal(run_dir: Path, events: Sequence[AnyEvent]) -> Iterator[Mistake]:
     if differ or len(again) != len(events):
         yield Mistake(
             "journal",
-            f"wrote {len(events)} events, read back {len(again)}, {differ} of them changed;"
+            f"wrote {len(events)} events, read back {len(again)} ({differ} of them changed);"
             " expected the same events",
         )
 

@@ -33,18 +33,18 @@ CODES = {
     "asked-twice": "a second call to `result` or `problems` returns a different value",
     "no-samples": "the whole output gives no samples",
     "time": "a sample does not end after the previous one, or overlaps it",
-    "after-end": "a sample ends later than the result does",
-    "direction": "a direction is unknown to benchtui, or was planned and has no result",
+    "after-end": "a sample ends after the end of the result",
+    "direction": "benchtui does not know a direction, or a planned direction has no result",
     "histogram-count": "a histogram counts more I/Os than its sample or result",
     "latency-sum": "lat_sum_ns contradicts the histogram",
-    "maximum": "lat_max_ns decreases, or is below the histogram",
+    "maximum": "lat_max_ns decreases, or is below the highest bucket of the histogram",
     "joint": "`both` is not the sum of reads and writes",
     "no-result": "the whole output gives no result",
     "not-final": "the whole output of a successful load gives problems, or a result that is not "
     "final",
     "too-final": ("truncated output, or a bad exit code, gives a final result without a problem"),
     "contradiction": "the result and the samples do not cover the same I/O",
-    "rate": "iops or bw_bytes_per_s of the result is not ios or bytes divided by runtime_s",
+    "rate": "iops of the result is not ios / runtime_s, or bw_bytes_per_s is not bytes / runtime_s",
     "journal": "events read from the journal differ from those written",
     "live": "a screen that follows the run fails",
     "record": "the record cannot be built, or does not include all results",
@@ -52,7 +52,7 @@ CODES = {
     "export": "an exporter fails",
     "compare": "the run cannot be compared with itself",
     "target-check": "a target check needs a command that `requirements` does not list",
-    "capacity": "the steps or points of a search cannot be built, or have another rate or runtime",
+    "capacity": "the steps or points of a search cannot be built, or have a wrong rate or runtime",
 }
 CLOCK_S = 0.01  # how far intervals may overlap: times are in ms
 TORN = 0.02  # of a total: fio updates live counts while they are read

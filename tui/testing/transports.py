@@ -84,7 +84,7 @@ class _Reach:
 
 
 async def _within(what: str, check: Callable[[], Awaitable[object]]) -> list[str]:
-    """Run a check with a time limit; return its failure as a line, nothing if it passed."""
+    """Run a check with a time limit; return its failure as a line, or no lines if it passed."""
     try:
         async with asyncio.timeout(STEP_S):
             found = await check()

@@ -113,7 +113,7 @@ class Planning(Protocol):
         """Return the steps of a profile on these hosts: exactly one. Raises UsageError."""
 
     def warm(self, profile: Profile, seconds: float) -> Profile:
-        """Return a profile with the same load that runs this long and is bounded by time only.
+        """Return a profile that runs the same load for this long, bounded by time only.
 
         Raises UsageError if the load cannot run for a set time.
         """
@@ -270,8 +270,8 @@ class Showing(Protocol):
     latency_meaning: str = ""  # what the latency of its operations is, where it prints one
 
     def meaning(self, version: str, *, from_iterations: bool) -> str:
-        """Return what max and min of its operations mean: those of its summary, or with
-        `from_iterations` those of completed iterations; empty if it has neither.
+        """Return the meaning of max and min of operations, in a summary or, with `from_iterations`,
+        over completed iterations; empty if it has neither.
         """
         return ""
 

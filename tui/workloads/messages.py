@@ -206,7 +206,7 @@ MPI = (
     rule(
         r"lost communication with a remote daemon",
         "error",
-        "MPI lost its proxy on a host",
+        "mpiexec lost contact with its proxy on a host",
         "mpi-proxy-died",
     ),
     rule(

@@ -122,7 +122,7 @@ class MpiProgram(Protocol):
         """Return a reader of the program's output; `nodes` are the acceptable node counts."""
 
     def files(self, directory: str) -> Mapping[str, str]:
-        """Return the program's input files, by name in the folder REPORTS of `directory`; empty if
+        """Return the program's input files, by name in the REPORTS folder of `directory`; empty if
         it needs none.
 
         Files that the program leaves in that folder are kept with the run.

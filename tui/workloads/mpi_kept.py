@@ -59,8 +59,8 @@ def with_results(outputs: Iterable[Kept], failure: str, file: str, tool: str) ->
 
 
 def kept_result(place: int, kept: KeptRanks, found: Iterable[Contradiction]) -> HostResult:
-    """Return the result of an output that is the `place`-th of its text, with the first few of the
-    contradictions found.
+    """Return the result of the `place`-th output of its text, with the first few contradictions
+    found.
     """
     result = host_result("", place, kept.output.version, final=not kept.problems)
     result.contradictions = list(islice(found, MOST_CONTRADICTIONS))
@@ -120,7 +120,7 @@ def number(given: Mapping[str, str], name: str) -> int | None:
 
 
 def load_options(given: Mapping[str, str], left_out: Collection[str]) -> LoadOptions | None:
-    """Return the options of a command line by letter, such as ``-b``, without those in `left_out`;
+    """Return the options of a command line by letter, such as ``-b``, except those in `left_out`;
     None if the command line has no options.
 
     Sizes are numbers of bytes.

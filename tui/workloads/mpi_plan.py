@@ -112,7 +112,7 @@ def texts_of(spec: MpiBody, names: Iterable[str], values: Mapping[str, str]) -> 
 
 
 def refuse(tag: str, tool: str, problems: Iterable[str]) -> None:
-    """Raise UsageError for problems of keys in a profile, if there are any."""
+    """Raise UsageError if keys of a profile have problems."""
     if found := [Problem(f"{tag}: {tool}.{problem}") for problem in problems]:
         raise UsageError(found)
 
@@ -140,7 +140,7 @@ def launch_of(
 def launch_problems(
     tool: str, texts: Mapping[str, str], counts: Mapping[str, int] = COUNTS
 ) -> Iterator[str]:
-    """Yield problems of keys that all MPI programs share.
+    """Yield problems in the keys that all MPI programs share.
 
     `counts`: maximum of each integer key.
     """

@@ -102,7 +102,7 @@ class ImportBudget:
     def json(self, text: str, place: str) -> Any:
         """Return the value of a JSON text.
 
-        Raises TooMuchError if it would exceed the limit, ValueError, RecursionError.
+        Raises ValueError, RecursionError, and TooMuchError if it would exceed the limit.
         """
         self.check_json(text, place)
         return json.loads(text)
@@ -110,7 +110,7 @@ class ImportBudget:
     def text(self, data: bytes | bytearray, place: str, errors: str = "strict") -> str:
         """Return bytes decoded as text.
 
-        Raises TooMuchError if they would exceed the limit, UnicodeDecodeError.
+        Raises UnicodeDecodeError, and TooMuchError if they would exceed the limit.
         """
         width = (
             1

@@ -89,7 +89,7 @@ def asked_first(names: Iterable[str]) -> list[str]:
 def other_names(terms: Sequence[JobTerm], known: Collection[str]) -> Mapping[str, str]:
     """Return the keys by their other names (``ramp=``, ``jobs=``, ``queue_depth=``).
 
-    `known`: names of keys, which mean themselves. A name that several keys have is left out.
+    `known`: names of keys, which mean themselves. A name that several keys share is left out.
     """
     found: dict[str, set[str]] = {}
     for term in terms:

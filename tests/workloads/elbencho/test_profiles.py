@@ -181,7 +181,7 @@ def test_each_phase_of_a_command_line_is_a_profile_of_a_suite() -> None:
 
 def test_phases_after_one_that_its_time_limit_ends_are_named() -> None:
     found = import_job("elbencho -w -r -t 2 -s 1m -b 4k --infloop --timelimit 10 /data/f", "job.sh")
-    assert any("would then not run read" in each.message for each in found.messages)
+    assert any("would then skip read" in each.message for each in found.messages)
 
 
 def test_ranges_of_files_are_the_files_of_one_profile() -> None:

@@ -76,14 +76,14 @@ def test_options_of_newer_fio_are_known(name: str) -> None:
             "stonewall",
             (
                 "'stonewall' is not allowed in a profile: one fio process runs one step; write one"
-                " profile for each"
+                " profile per step"
             ),
         ),
         (
             "wait_for_previous",
             (
                 "'wait_for_previous' is not allowed in a profile: one fio process runs one step; "
-                "write one profile for each"
+                "write one profile per step"
             ),
         ),
         (

@@ -62,7 +62,7 @@ def test_one_client_is_warned_of_its_own_cache(tmp_path: Path) -> None:
             {"block": "3m", "transfer": "2m"},
             "ior.block: 3 MiB is not a multiple of the transfer size, 2 MiB",
         ),
-        ("", {"transfer": "7"}, "ior.transfer: '7' is not a multiple of 8 bytes"),
+        ("", {"transfer": "7"}, "ior.transfer: found '7'; expected a multiple of 8 bytes"),
         ("phases: read", {}, "ior.phases: 'read' is neither 'write' nor 'write,read'"),
         ("api: HDF5", {}, "ior.api: 'HDF5' is not one of: POSIX, MPIIO, MMAP"),
         ("collective: true", {}, "ior.collective: requires api MPIIO"),

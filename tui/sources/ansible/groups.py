@@ -144,10 +144,11 @@ class AnsibleGroups:
         assert self._depths is not None
 
     def variables_of(self, host: str) -> dict[str, Any]:
-        """Return the variables of a host, with those of `all` and of its groups.
+        """Return a host's variables, including those of `all` and of its groups.
 
-        Variables of inner groups win over those of outer ones, and the host's own over both.
-        group_vars win over group variables in the inventory, host_vars over the host's own.
+        Variables of inner groups override those of outer groups; the host's own override both.
+        group_vars override group variables in the inventory; host_vars override the host's own
+        variables.
         """
         depths = self._depths
         groups = sorted(

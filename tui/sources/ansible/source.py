@@ -107,7 +107,9 @@ class AnsibleSource(HostSource):
         return [f"{path}:{group}" for group in read_here(context.directory / path, context).groups]
 
     def state(self, context: SourceContext) -> str:
-        """Return the path of ansible-inventory, or that only the built-in reader is available."""
+        """Return the path of ansible-inventory, or a note that only the built-in reader is
+        available.
+        """
         return (
             program(TOOL, context)
             or "ansible-inventory is not installed: no support for inventory plugins and vaults"
@@ -229,7 +231,7 @@ def _variable_files(folder: Path) -> Iterator[tuple[str, Path]]:
                 count += 1
                 if count > MOST_FILES:
                     raise UsageError(
-                        Problem(f"more than {MOST_FILES} files of variables", file=str(folder))
+                        Problem(f"more than {MOST_FILES} variable files", file=str(folder))
                     )
                 yield name, file
 
@@ -327,7 +329,7 @@ class _IniReading:
     places: dict[str, int] = field(default_factory=dict)  # from :vars sections
 
     def line(self, number: int, text: str) -> None:
-        """Read one line, neither empty nor a comment."""
+        """Read one line that is neither empty nor a comment."""
         if text.startswith("[") and (match := _SECTION.fullmatch(text)):
             self.section(number, match[1], match[2] or "hosts")
         elif self.kind == "hosts":

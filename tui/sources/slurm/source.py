@@ -68,7 +68,7 @@ class SlurmSource(HostSource):
     title = "nodes of a running Slurm job, or of an allocation for the run"
 
     def find(self, text: str, context: SourceContext) -> FoundHosts:
-        """Return the nodes of the job that the text names, or of one that is allocated now.
+        """Return the nodes of the job that the text names, or of a job that is allocated now.
 
         Raises UsageError.
         """
@@ -100,7 +100,7 @@ class SlurmSource(HostSource):
         return text.startswith("@")
 
     def complete(self, text: str, context: SourceContext) -> Iterable[str]:
-        """Return the id of the job that this shell runs in, partitions of slurm.conf, or
+        """Return the id of the job that this shell runs in, the partitions in slurm.conf, or
         options.
         """
         before, comma, _ = text.rpartition(",")
@@ -113,7 +113,7 @@ class SlurmSource(HostSource):
         return [*([job] if JOB_ID.fullmatch(job) else []), *named]
 
     def state(self, context: SourceContext) -> str:
-        """Return the path of squeue, or that a command is not installed."""
+        """Return the path of squeue, or a note that a command is not installed."""
         missing = [name for name in TOOLS if program(name, context) is None]
         return not_installed(missing[0]) if missing else str(program(TOOLS[0], context))
 
@@ -157,8 +157,8 @@ class SlurmSource(HostSource):
 
 
 def split_via(text: str) -> tuple[str, str]:
-    """Split a text into the part without ``via=``, and the transport that ``via=`` names: by
-    default slurm.
+    """Split a text into the part without ``via=`` and the transport that ``via=`` names, by default
+    slurm.
 
     Raises UsageError.
     """
@@ -316,7 +316,7 @@ def _wait(argv: list[str], name: str, wanted: Wanted, context: SourceContext) ->
 
 def _waiting(wanted: Wanted, seconds: float, reason: str) -> str:
     nodes = f"{wanted.nodes} node{'s' * (wanted.nodes > 1)}"
-    return f"waiting for {nodes} of partition {wanted.partition}, {seconds:.0f} s so far: {reason}"
+    return f"waiting for {nodes} in partition {wanted.partition} ({seconds:.0f} s so far): {reason}"
 
 
 def _reason(name: str, context: SourceContext) -> str:
@@ -413,7 +413,7 @@ def partitions(context: SourceContext) -> list[str]:
 
 
 def configured_partitions(context: SourceContext) -> list[str]:
-    """Return the partitions that slurm.conf names, without running a command, for completion."""
+    """Return the partitions named in slurm.conf, for completion; runs no command."""
     own = context.environ.get("SLURM_CONF")
     for path in [own] if own else CONFIGURATIONS:
         with contextlib.suppress(OSError, UnicodeDecodeError):

@@ -218,7 +218,7 @@ def phase_problem(name: PhaseName, *, objects: bool) -> str:
 
 
 def problem_of(load: Load) -> str:
-    """Return a problem of combined options; empty if there is none."""
+    """Return a problem with combined options; empty if there is none."""
     rules = (problem_of_store, _time, _mix) if load.store else (_places, _sizes, _time, _mix)
     for rule in rules:
         if why := rule(load):
@@ -227,7 +227,7 @@ def problem_of(load: Load) -> str:
 
 
 def problem_of_store(load: Load) -> str:
-    """Return a problem of a load on objects; empty if there is none."""
+    """Return a problem with a load on objects; empty if there is none."""
     assert load.store is not None
     if load.directory or load.files:
         return "'bucket' cannot be used with 'directory' or 'file'"
@@ -265,7 +265,7 @@ def _sizes(load: Load) -> str:
         if blocks < load.threads:
             return (
                 f"options.threads: {load.threads} threads need a block each, but the files have"
-                f" {blocks} of {load.block} bytes"
+                f" {blocks} blocks of {load.block} bytes"
             )
     if load.directory and load.phase.makes_ios and load.flag("rand") and not load.size("size"):
         return "options.size is required for random offsets"
@@ -311,7 +311,7 @@ ONE_HOST = {"host": "h1", "host_index": "1", "next_index": "1"}
 def problems(
     profile: Profile, document: YamlDocument, texts: Mapping[str, str]
 ) -> Iterator[Problem]:
-    """Yield problems of the elbencho section.
+    """Yield problems in the elbencho section.
 
     `texts`: defaults of the valid parameters.
     """
@@ -378,7 +378,7 @@ def _headline(profile: Profile, document: YamlDocument, load: Load) -> Iterator[
 
 
 def hints(profile: Profile, texts: Mapping[str, str]) -> Iterator[tuple[KeyPath, str]]:
-    """Yield a hint if a time limit without infloop does nothing but end the phase early."""
+    """Yield a hint if a time limit without infloop only ends the phase early."""
     given = {
         name: expand(value, {**texts, **ONE_HOST})
         for name, value in body_of(profile).options.items()

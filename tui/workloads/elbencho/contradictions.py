@@ -27,7 +27,7 @@ from tui.workloads.elbencho.options import (
 )
 
 TEXTS = {
-    "first": "{told:.0f} {0} when the first thread was done, {other:.0f} when the last was",
+    "first": "{told:.0f} {0} when the first thread ended, but {other:.0f} when the last one ended",
     "setting": "{0} {told:.0f}, but the command line has {other:.0f}",
     "off": "{0} is off in the result, but the command line asks for it",
     "time-limit": "the phase took {told:time}, but --timelimit is {other:.0f} s",
@@ -202,7 +202,7 @@ def _flags(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
 
 def _hosts(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
     """Yield a number of hosts that differs from the command line's (one if it names none). Ranges
-    and files of hosts are not checked.
+    of hosts and host files are not checked.
     """
     told = phase.config.get("hosts")
     named = [word for word in given if any(name.startswith(word) for name in HOST_OPTIONS)]
@@ -257,7 +257,7 @@ def _amounts(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
 
 
 def _blocks(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
-    """Yield bytes that are not I/Os times the block size of the command line, as printed.
+    """Yield byte counts that differ from the printed I/Os times the block size on the command line.
 
     A block is no larger than its file, and shorter only at the end of a file, or of a thread's
     amount of random I/O.
@@ -323,8 +323,8 @@ PERCENTILE = re.compile(r"(?<![\d.])([\d.]+)%<=([\d.]+)")
 
 
 def of_table(lines: Mapping[str, str]) -> Iterator[Contradiction]:
-    """Yield percentiles and counts that contradict the histogram beside them, from the lines of a
-    phase by name.
+    """Yield percentiles and counts that contradict the histogram printed with them; `lines` are
+    those of a phase, by name.
     """
     for subject in SUBJECTS:
         counts = BUCKET_COUNT.findall(lines.get(f"{subject} lat hist", ""))

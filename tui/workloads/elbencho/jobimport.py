@@ -181,7 +181,9 @@ def _command(line: int, words: Sequence[str], file: str, messages: list[Problem]
 
 
 def _of_objects(found: _Command, problems: list[str], say: Callable[[str], None]) -> None:
-    """Adapt a command on objects: use phases on objects, and drop options for files only."""
+    """Adapt a command on objects: use phases on objects, and drop options that only apply to
+    files.
+    """
     by_option = {phase.option: phase for phase in OBJECT_PHASES.values()}
     found.phases = [by_option[phase.option] for phase in found.phases]
     problems += store_problems(found.store, found.paths)
@@ -273,8 +275,8 @@ def _add_option(
 
 
 def _share_sizes(commands: Sequence[_Command]) -> None:
-    """Copy the file size to commands that only remove or stat files from the command that writes
-    these files.
+    """Copy the file size from the command that writes files to commands that only remove or stat
+    them.
     """
     layout = ("threads", "dirs", "files")
     known = {}
@@ -290,7 +292,7 @@ def _share_sizes(commands: Sequence[_Command]) -> None:
 
 
 def _say_cut(commands: Sequence[_Command], file: str, messages: list[Problem]) -> None:
-    """Add messages on phases that elbencho would never run, because a time limit ends the phase
+    """Add messages about phases that elbencho would never run, because a time limit ends the phase
     before them.
     """
     for command in commands:
@@ -298,14 +300,14 @@ def _say_cut(commands: Sequence[_Command], file: str, messages: list[Problem]) -
         if "timelimit" in command.options and "infloop" in command.options and len(timed) > 1:
             never = ", ".join(phase.name for phase in timed[1:])
             text = (
-                f"the time limit ends {timed[0].name}; elbencho would then not run {never},"
-                " but the suite does"
+                f"the time limit ends {timed[0].name}; elbencho would then skip {never},"
+                " but the suite does not"
             )
             messages.append(Problem(text, file, command.line))
 
 
 def _say_shared(commands: Sequence[_Command], file: str, messages: list[Problem]) -> None:
-    """Add messages on files that all hosts share because file names do not differ by host."""
+    """Add messages about files that all hosts share because file names do not differ by host."""
     for command in commands:
         if command.objects:
             continue
@@ -403,7 +405,7 @@ def _fitting(command: _Command, phase: Phase) -> dict[str, str]:
 
 
 def _places(command: _Command, file: str) -> tuple[dict[str, Param], list[str]]:
-    """Return the parameter and YAML lines of the target; -n or -N make the path a directory."""
+    """Return the parameter and YAML lines of the target; -n or -N makes the path a directory."""
     if command.objects:
         return store_places(command.store, command.paths)
     if (

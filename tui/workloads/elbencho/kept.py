@@ -49,7 +49,7 @@ Row = Mapping[str, str]
 
 
 def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
-    """Return one measurement per phase in a text, without phases that did no work. Raises
+    """Return one measurement per phase in a text, except phases that did no work. Raises
     UsageError.
     """
     if "phase_type" in text and "last_done" in text:
@@ -90,7 +90,8 @@ def _numbered(found: Sequence[ImportedOutput]) -> list[ImportedOutput]:
 def _against_command(
     found: Sequence[tuple[PhaseFacts, ImportedOutput | None]],
 ) -> list[ImportedOutput]:
-    """Return the outputs, with contradictions among their figures and with the command line.
+    """Return the outputs; add the contradictions among their figures, and those with the command
+    line.
 
     A phase that did no work has no output.
     """
@@ -212,7 +213,7 @@ def _json_facts(value: Mapping[str, Any], over: FinishedPhase) -> PhaseFacts:
 
 
 def _flags(values: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, bool]:
-    """Return whether flags are on, by option; without those that are not printed."""
+    """Return whether each printed flag is on, by option."""
     words = {option: str(values.get(name, "")) for option, name in names.items()}
     return {option: ON[word] for option, word in words.items() if word in ON}
 
@@ -304,8 +305,8 @@ def _output(row: Row, phase: Phase) -> Iterator[ImportedOutput]:
 
 
 def _stamp(result: HostResult, row: Row, seconds: float) -> None:
-    """Set the end time of a result: tables have the start, and rows of CSV with milliseconds; older
-    rows have the end.
+    """Set the end time of a result. Tables, and CSV rows with milliseconds, have the start time;
+    older rows have the end time.
     """
     try:
         stamp = datetime.fromisoformat(row.get("ISO date", ""))

@@ -118,8 +118,8 @@ def _tasks(
 
 
 def _store_task(store: Store, host: str, load: Load, seed: int, first_rank: int | None) -> HostTask:
-    """Return the task of one host on objects; `first_rank` None: its prefix already separates it
-    from other hosts.
+    """Return one host's task on objects; with `first_rank` None, the object prefix already
+    separates it from other hosts.
     """
     of_buckets = load.phase.name in ("mkbuckets", "rmbuckets")
     offset = 0 if of_buckets else first_rank or 0
@@ -303,7 +303,7 @@ def plain_command(load: Load) -> str:
 
 
 def layout_script(files: Sequence[FileSpec]) -> str:
-    """Return the script that writes these files once, sequentially, at most 16 at a time."""
+    """Return the script that writes these files once, sequentially, up to 16 at a time."""
     by_size: dict[int, list[str]] = {}
     for spec in files:
         if spec.size_bytes and not is_device(spec.path):
@@ -327,7 +327,7 @@ def _layout_command(size: int, paths: Sequence[str]) -> str:
 
 
 def timed(profile: Profile, seconds: float) -> Profile:
-    """Return a profile with the same load that runs this long.
+    """Return a profile that runs the same load for this long.
 
     Raises UsageError if the phase cannot be repeated.
     """

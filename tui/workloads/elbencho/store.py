@@ -184,7 +184,7 @@ def _head_request(script: str) -> tuple[str, ...]:
 
 
 def fill_tasks(tasks: Sequence[HostTask], times: int) -> list[HostTask]:
-    """Return at most one task per host, which puts the objects of these tasks that no earlier host
+    """Return up to one task per host, which puts those objects of these tasks that no earlier host
     puts.
 
     Raises UsageError unless `times` is 1.

@@ -85,13 +85,13 @@ class ElbenchoWorkload(Workload):
     def problems(
         self, profile: Profile, document: YamlDocument, texts: Mapping[str, str]
     ) -> Iterator[Problem]:
-        """Yield problems of options, individually and combined."""
+        """Yield problems with options, individually and combined."""
         from tui.workloads.elbencho.body import problems
 
         return problems(profile, document, texts)
 
     def hints(self, profile: Profile, texts: Mapping[str, str]) -> Iterator[tuple[KeyPath, str]]:
-        """Yield a hint if a time limit without infloop does nothing but end the phase early."""
+        """Yield a hint if a time limit without infloop only ends the phase early."""
         from tui.workloads.elbencho.body import hints
 
         return hints(profile, texts)
@@ -117,7 +117,7 @@ class ElbenchoWorkload(Workload):
         return build_steps(profile, params, hosts, seeds)
 
     def warm(self, profile: Profile, seconds: float) -> Profile:
-        """Return a profile with the same load that runs this long."""
+        """Return a profile that runs the same load for this long."""
         from tui.workloads.elbencho.plan import timed
 
         return timed(profile, seconds)

@@ -74,8 +74,8 @@ def syncs_due(
 
     fio syncs when the number of writes is a multiple of an option's value (get_rw_ddir), only once
     if it is a multiple of several, and restarts its count of writes in each of its `loops`. With
-    reads between writes, or syncs that are queued, it may sync several times for one write; at the
-    end of files once more.
+    reads between writes, or syncs that are queued, it may sync several times for one write, and
+    once more at the end of files.
     """
     write = dirs.get("write")
     writes = write.total_ios if write is not None else 0
@@ -199,8 +199,8 @@ def mix_of(entry: Entry) -> Iterator[Found]:
 
 
 def _unlikely(share: float, chance: float) -> float:
-    """Return Chernoff's exponent: n draws with this chance have such a share, or one farther away,
-    in at most exp(-n x exponent) of cases, however few they are.
+    """Return Chernoff's exponent: n draws with this chance have such a share, or a more extreme
+    one, in at most exp(-n x exponent) of cases, for any n.
     """
     parts = ((share, chance), (1 - share, 1 - chance))
     if any(part > 0 and not due for part, due in parts):
@@ -259,10 +259,10 @@ def paused(entry: Entry) -> Iterator[Found]:
 
 
 def longer_of(entry: Entry) -> Iterator[Found]:
-    """Yield how long a job measured if its `runtime` should have ended it before.
+    """Yield a job's measured time if its `runtime` should have ended it earlier.
 
-    fio then sends no more I/Os and waits for those in flight (and in a pause, or for a rate). Reads
-    that verify, and a flush at the end, come after it.
+    fio then sends no more I/Os and waits for those in flight (and in a pause, or for a rate).
+    Verifying reads and the final flush come later.
     """
     options, job = entry.options, entry.job
     syncs = job.sync.lat if job.sync is not None else None
@@ -305,7 +305,7 @@ def kept_depth(entry: Entry) -> Iterator[Found]:
     """Yield a queue depth that differs from the depth that fio counted.
 
     fio counts how many I/Os are in flight at each submission (io_u_mark_depth): never more than
-    iodepth; and, with an engine that queues and a load that never waits, iodepth itself, because
+    iodepth. With an engine that queues and a load that never waits, it is iodepth itself, because
     fio submits until its queue is full before it waits for a completion.
     """
     levels, options, job = entry.levels, entry.options, entry.job

@@ -1,6 +1,6 @@
 """I/O sizes of direct I/O, and those that no device can do: the kernel rejects them with EINVAL.
 
-What a file system can do is known on the host only (`tui/engine/preflight/rules.py`).
+Only the host knows what a file system can do (`tui/engine/preflight/rules.py`).
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ def direct_sizes(job_file: str) -> dict[str, tuple[int, ...]]:
 
 
 def _is_direct(job: JobOptions) -> bool:
-    """Return whether a job opens its files for direct I/O, with sizes that can be read."""
+    """Return whether a job opens its files for direct I/O, without kb_base, which changes the
+    meaning of sizes.
+    """
     direct = job.flag("direct") or not job.flag("buffered", default=True)
     # with kb_base, 4k is not 4096
     return direct and job.engine in OPENING_ENGINES and job.get("kb_base") is None

@@ -173,7 +173,7 @@ Effective = Mapping[str, Setting]  # by fio's own option names
 
 
 def name_problems(document: YamlDocument) -> Iterator[Problem]:
-    """Yield problems of job and option names, from raw data so that other errors do not hide
+    """Yield problems with job and option names, from raw data so that other errors do not hide
     them.
     """
     fio = document.data.get("fio")
@@ -296,7 +296,7 @@ def effective(profile: Profile, job: str, texts: Mapping[str, str]) -> dict[str,
 
 
 def _time_problems(job: Effective, document: YamlDocument) -> Iterator[Problem]:
-    """Yield a problem of a job bounded by time without a runtime; to fio, a runtime of 0 means
+    """Yield a problem if a job is bounded by time but has no runtime; to fio, a runtime of 0 means
     forever.
     """
     based, runtime = job.get("time_based"), job.get("runtime")
@@ -318,8 +318,8 @@ def _is_zero(text: str) -> bool:
 
 
 def _place_problems(profile: Profile, job: Effective, document: YamlDocument) -> Iterator[Problem]:
-    """Yield problems of a job's target: none, relative paths, devices that the profile does not
-    allow.
+    """Yield problems with a job's target: no target, relative paths, or devices that the profile
+    does not allow.
     """
     directory, filename = job.get("directory"), job.get("filename")
     if directory and not directory.text.startswith(("/", "?")):

@@ -146,7 +146,7 @@ def _of_host(
 
 
 def _of_entry(entry: Entry, *, alone: bool) -> Iterator[Contradiction]:
-    """Yield what contradicts itself within one entry."""
+    """Yield contradictions within one entry."""
     for name, part in entry.job.dirs.items():
         yield from named(_units(part), entry, name)
         yield from named(samples_of(entry, name, part), entry, name)
@@ -190,7 +190,7 @@ def _multiples(part: PrintedDirection, batch: float) -> Iterator[Found]:
 
 
 def _latency_counts(part: PrintedDirection, workers: int) -> Iterator[Found]:
-    """Yield a number of completion latencies that differs from that of total latencies.
+    """Yield a number of completion latencies that differs from the number of total latencies.
 
     fio counts both when an I/O completes (stat.c, add_lat_sample and add_clat_sample), unless one
     is disabled; a status may fall between the two.
@@ -201,7 +201,9 @@ def _latency_counts(part: PrintedDirection, workers: int) -> Iterator[Found]:
 
 
 def _unified(job: PrintedJob) -> Iterator[Found]:
-    """Yield reads, writes and trims together (unified_rw_reporting=both) that are not their sum."""
+    """Yield combined figures (unified_rw_reporting=both) that are not the sum of reads, writes and
+    trims.
+    """
     parts = [part for part in (job.read, job.write, job.trim) if part is not None]
     whole = job.mixed
     if whole is None or not any(part.total_ios for part in parts):
@@ -231,7 +233,7 @@ def _counted(kind: LatencyKind) -> Callable[[PrintedDirection], int]:
 
 
 def _elapsed(entry: Entry) -> Iterator[Found]:
-    """Yield a job that ran for longer than its fio, whose age fio rounds up to seconds.
+    """Yield a job that ran longer than its fio process, whose age fio rounds up to seconds.
 
     That age includes whatever precedes the measurement.
     """
@@ -250,10 +252,10 @@ def _elapsed(entry: Entry) -> Iterator[Found]:
 
 
 def _counts_of_shares(job: PrintedJob) -> Iterator[Found]:
-    """Yield a number of completion latencies that differs from that in the latency shares.
+    """Yield a number of completion latencies that differs from the number in the latency shares.
 
-    fio counts both at once, whichever jobs of a group disable it (account_io_completion), and
-    prints the shares of all I/Os; those below 0.01 % as 0.01 % (stat_calc_lat).
+    fio counts both at once, even if some jobs of a group disable latencies (account_io_completion).
+    It prints the shares of all I/Os, and raises those below 0.01 % to 0.01 % (stat_calc_lat).
     """
     told = [each for name, _ in distributions.UNITS for each in getattr(job, name).values() if each]
     total = sum(part.total_ios for part in job.dirs.values())
@@ -333,7 +335,8 @@ def _missing(entries: Sequence[Entry]) -> Iterator[Contradiction]:
 def _group_shares(jobs: Sequence[PrintedJob]) -> Iterator[Contradiction]:
     """Yield shares of a group's rate (bw_agg) that do not follow from its jobs.
 
-    Groups with a job whose directions are added up are skipped: fio counts it as reads.
+    Groups with a job whose directions are added up are skipped: fio counts that job's I/Os as
+    reads.
     """
     for group in {job.groupid for job in jobs}:
         members = [job for job in jobs if job.groupid == group]
@@ -372,8 +375,8 @@ def _copies(entries: Iterable[Entry]) -> Iterator[Contradiction]:
 
 
 def _rare(part: PrintedDirection) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """Yield the buckets with few I/Os, by latency kind: multiplying counts by a small number keeps
-    them.
+    """Yield the buckets with few I/Os, by latency kind; multiplying by a small factor does not
+    change such low counts.
 
     Two Poisson counts with a mean of 1 are equal in a third of all cases, larger ones less often;
     the counts of all RARE buckets are equal once in 10^8 cases.
@@ -429,8 +432,8 @@ def _devices(entries: Sequence[Entry], devices: Sequence[PrintedDevice]) -> Iter
     """Yield direct I/Os, or their bytes, that the underlying devices did not count.
 
     A device counts at least one request, or one merged request, per I/O, and as many bytes however
-    requests are merged and split. It also counts other processes, so there may be more, never
-    fewer. A device without any counts keeps no statistics.
+    requests are merged and split. It also counts the I/O of other processes, so its counts may be
+    higher, but never lower. A device without any counts keeps no statistics.
     """
     if not devices or not all(_is_direct(entry.options) and not entry.merged for entry in entries):
         return

@@ -1,7 +1,8 @@
 """Find histograms whose latencies were multiplied: buckets that are empty between full ones.
 
-Latencies that fio measured fill neighbouring buckets alike. Those of another histogram, multiplied
-by a factor, lie on a grid that is not fio's: at regular distances one bucket gets none.
+Latencies that fio measured fill neighbouring buckets evenly. Latencies of another histogram that
+were multiplied by a factor lie on a grid that is not fio's: at regular distances, one bucket stays
+empty.
 """
 
 from __future__ import annotations

@@ -150,7 +150,7 @@ def is_secret(option: JobFileOption, variable: str) -> bool:
 
 
 def _checked(section: JobFileSection, reading: _Reading) -> JobFileSection:
-    """Return a section without duplicate options and without options that only affect output."""
+    """Return a section without duplicate options, and without options that only affect output."""
     kept: dict[str, JobFileOption] = {}
     for option in section.options:
         name = canonical(option.name)
@@ -252,7 +252,7 @@ def _check_value(option: JobFileOption, text: str, reading: _Reading) -> None:
 
 
 def _phases(sections: Sequence[JobFileSection], reading: _Reading) -> Iterator[JobPhase]:
-    """Yield the jobs that run at the same time; a stonewall begins a new group."""
+    """Yield groups of jobs that run at the same time; a stonewall begins a new group."""
     shared: dict[str, JobFileOption] = {}
     jobs: list[tuple[JobFileSection, dict[str, JobFileOption], dict[str, JobFileOption]]] = []
     for section in sections:

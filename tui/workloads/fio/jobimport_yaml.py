@@ -113,9 +113,7 @@ def _every_option(phase: JobPhase) -> Iterator[JobFileOption]:
 
 
 def _name_variables(sheet: _Sheet, file: str) -> None:
-    """Make each ``${NAME}`` a parameter; its kind comes from an option that has it as the whole
-    value.
-    """
+    """Make each ``${NAME}`` a parameter; its kind comes from an option whose whole value it is."""
     problems = []
     for option in _every_option(sheet.phase):
         for variable in _VARIABLE.findall(option.value or ""):
@@ -179,7 +177,7 @@ def _add(sheet: _Sheet, name: str, param: Param) -> str:
 
 
 def _name_params(sheet: _Sheet) -> None:
-    """Make parameters of frequently changed options that have a single value in the profile."""
+    """Turn frequently changed options into parameters if they have a single value."""
     phase = sheet.phase
     if phase.homeless:
         param = Param(

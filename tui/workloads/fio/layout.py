@@ -343,7 +343,7 @@ class _Section:
 
 
 def layout_job(files: Sequence[FileSpec]) -> str:
-    """Return the job file that lays out these files: at most 16 at a time, buffered, each fsynced.
+    """Return the job file that lays out these files, up to 16 at a time, buffered, each fsynced.
 
     A file reaches its full size only with its last byte: a remainder smaller than a block is
     written after all whole blocks. Devices and empty files are left out; if nothing is left, the
@@ -369,7 +369,7 @@ def layout_job(files: Sequence[FileSpec]) -> str:
 
 
 def sections_per_size(groups: Mapping[int, Sequence[str]]) -> dict[int, int]:
-    """Return the number of sections per size: at most 16 in total, but at least one per size."""
+    """Return the number of sections per size: up to 16 in total, but at least one per size."""
     total = sum(map(len, groups.values()))
     spare = max(MAX_PARALLEL - len(groups), 0)
     return {

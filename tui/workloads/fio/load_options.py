@@ -61,7 +61,7 @@ NOT_OF_THE_LOAD = REPORTING | frozenset((
     "allow_mounted_write", "create_serialize", "create_only", "wait_for", "stonewall", "new_group",
     "stats", "exitall", "exit_what", "exitall_on_error", "client", "server",
 ))  # fmt: skip
-"""Names, places, and what only affects how fio reports."""
+"""Names, places, and options that only affect how fio reports."""
 SAME = {
     "rw": {"readwrite": "rw"},
     "ioengine": {"aio": "libaio", "linuxaio": "libaio"},
@@ -94,7 +94,7 @@ def _joined(name: str, each: Sequence[Mapping[str, str]]) -> str:
 
 
 def _values(job: JobOptions) -> dict[str, str]:
-    """Return a job's options by fio's own names, without those that equal fio's defaults."""
+    """Return a job's options by fio's own names, except those that equal fio's defaults."""
     given = {canonical(name): str(value) for name, value in [*job.shared.items(), *job.own.items()]}
     if "buffered" in given:
         given.setdefault("direct", "0" if given.pop("buffered").lower() not in FALSE else "1")
@@ -171,8 +171,8 @@ def changing_words(words: Sequence[str]) -> list[str]:
 
 
 def _meant(name: str) -> set[str]:
-    """Return the options that a name or its beginning can mean; empty for those of fio that leave
-    the jobs as they are.
+    """Return the options that a name or its beginning can mean; empty for fio's options that leave
+    the jobs unchanged.
     """
     known = (*canonical_names(), *OF_FIO)
     found = [name] if name in known else [each for each in known if name and each.startswith(name)]

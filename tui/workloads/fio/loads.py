@@ -56,8 +56,8 @@ def _bound_s(job: JobOptions) -> float | None:
 
 
 def _think_s(job: JobOptions) -> float:
-    """Return the pause after each I/O, before which fio waits for all in flight; 0 without one, or
-    with several I/Os between pauses.
+    """Return the pause after each I/O; before it, fio waits for all I/Os in flight. 0 without a
+    pause, or with several I/Os between pauses.
     """
     text = job.get("thinktime") or ""
     if job.get("thinktime_iotime") or job.count("thinktime_blocks", 1) > 1:
@@ -131,7 +131,8 @@ def _order(job: JobOptions) -> tuple[float, str]:
     """Return the share of a random job's I/Os that go to a random block, and the options that
     make it less than 1 (fio io_u.c, get_next_block and should_do_random).
 
-    `percentage_random` may have a value for each direction; the lowest of the job's own counts.
+    `percentage_random` may have a value for each direction; the lowest one for the job's directions
+    counts.
     """
     if not _is_random(job):
         return 1.0, ""
@@ -263,7 +264,7 @@ def moved_bytes(job: JobOptions) -> int | None:
 
 def _ends_between(job: JobOptions) -> bool:
     """Return whether io_size may exceed a pass over the files, and there are several `loops`: fio
-    then makes all loops, and further whole passes until io_size is reached.
+    then runs all loops, and further whole passes until io_size is reached.
     """
     amount = job.size("io_size") if job.get("io_size") else None
     several = job.count("loops", 1) > 1
@@ -291,8 +292,8 @@ def _file_count(job: JobOptions) -> int:
 
 
 def _sharing(job: JobOptions) -> int:
-    """Return how many workers use the same range of each file: all of those on files with given
-    names, unless each has an offset of its own.
+    """Return how many workers use the same range of each file: all workers if the files are named,
+    unless each worker has its own offset.
     """
     apart = job.get("offset_increment") not in (None, "", "0") or job.on_objects
     return 1 if apart or not job.get("filename") else job.numjobs
@@ -413,8 +414,8 @@ def _durable(job: JobOptions) -> str:
 def _synced_every(job: JobOptions) -> int:
     """Return how many writes of a worker each sync follows; 0 without syncs.
 
-    ``fsync=N`` and ``fdatasync=N`` sync after N writes, ``sync_file_range=FLAGS:N`` too
-    (fio io_u.c, should_fsync); ``sync`` opens the files with O_SYNC or O_DSYNC.
+    ``fsync=N``, ``fdatasync=N`` and ``sync_file_range=FLAGS:N`` sync after N writes (fio io_u.c,
+    should_fsync); ``sync`` opens the files with O_SYNC or O_DSYNC.
     """
     if not _durable(job):
         return 0

@@ -386,7 +386,7 @@ def of_histograms(entries: Sequence[Entry], files: Sequence[KeptFile]) -> Iterat
     """Yield histogram logs that have I/Os missing from the JSON, or that miss more I/Os than fio
     omits.
 
-    Each worker must have its own log. Workers have one entry each, or one together.
+    Each worker must have its own log. Each worker has its own entry, or all share one.
     """
     for number, entry in enumerate(entries, 1):
         stem = _stem(entry, OPTION)

@@ -240,7 +240,7 @@ def _fill_task(
 
 
 def _jobs_of(text: str) -> list[JobOptions]:
-    """Return the jobs in a job file of benchtui, with the options that define objects and store."""
+    """Return the jobs in a benchtui job file, with the options that define objects and store."""
     of_all: Mapping[str, object] = table()["options"]
     return [
         JobOptions(

@@ -100,7 +100,7 @@ def target_problem(
     engine: str, *, external: bool, writes: bool, names: Container[str]
 ) -> str | None:
     """Return why a job outside the host's file systems is refused: no option names the target. None
-    if allowed.
+    if it is allowed.
     """
     named_by = IN_A_FILE if external else TARGETS.get(engine, ())
     if not writes or not named_by or any(name in names for name in named_by):
@@ -151,8 +151,8 @@ OWN_OPTIONS = {
     "server": "benchtui starts fio on the hosts itself",
     "max-jobs": "benchtui computes it",
     "percentile_list": "benchtui records a fixed list of percentiles",
-    "stonewall": "one fio process runs one step; write one profile for each",
-    "wait_for": "one fio process runs one step; write one profile for each",
+    "stonewall": "one fio process runs one step; write one profile per step",
+    "wait_for": "one fio process runs one step; write one profile per step",
     "exec_prerun": "profiles cannot run commands on hosts",
     "exec_postrun": "profiles cannot run commands on hosts",
     "name": "the key under 'jobs' is the job name",

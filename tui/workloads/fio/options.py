@@ -140,7 +140,9 @@ class JobOptions(Struct, frozen=True):
 
     @property
     def fileless(self) -> bool:
-        """Whether the engine uses no files on the host, or is external, so that this is unknown."""
+        """Whether the engine uses no files on the host, or is external, in which case this is
+        unknown.
+        """
         return self.engine in FILELESS_ENGINES or is_external(self.get("ioengine") or "")
 
     @property
@@ -228,7 +230,7 @@ def job_options(
 
 
 def jobs_of_job_file(text: str) -> list[JobOptions]:
-    """Return the jobs in a job file of benchtui, with all options, by fio's own names."""
+    """Return the jobs in a benchtui job file, with all options, by fio's own names."""
     return [
         JobOptions(name, {}, {canonical(option): value or "1" for option, value in given.items()})
         for name, given in sections(text)
@@ -236,7 +238,7 @@ def jobs_of_job_file(text: str) -> list[JobOptions]:
 
 
 def sections(job_file: str) -> list[tuple[str, dict[str, str]]]:
-    """Return (name, options) of each job in a job file of benchtui, merged with [global]."""
+    """Return (name, options) of each job in a benchtui job file, merged with [global]."""
     shared: dict[str, str] = {}
     found: list[tuple[str, dict[str, str]]] = []
     current = shared

@@ -224,8 +224,8 @@ def _phases(
 ) -> list[JobPhase]:
     """Return groups of entries that ran one after the other, each with its contradictions.
 
-    Contradictions of no job go to the first group; those of a job in several groups, to the first
-    of these.
+    Contradictions that belong to no job go to the first group; those of a job that is in several
+    groups go to the first of these.
     """
     if wrong is None or len(groups) < 2:
         return [(jobs, wrong) for jobs in groups]
@@ -237,7 +237,7 @@ def _phases(
 
 
 def _numbered(found: Sequence[tuple[int, ImportedOutput]]) -> list[ImportedOutput]:
-    """Return outputs with consecutive places: one for each place, and each phase in it."""
+    """Return outputs with consecutive places: one for each phase of each place."""
     places = sorted({(output.place, phase) for phase, output in found})
     return [
         msgspec.structs.replace(output, place=places.index((output.place, phase)))
@@ -399,8 +399,8 @@ def _by_group(jobs: Sequence[StatusJob], elapsed_s: float | None = None) -> list
     """Return the jobs by fio's reporting group.
 
     A stonewall, which fio does not print, begins a group; so does new_group. A group that new_group
-    began ran together with the one before if all groups one after the other would have taken longer
-    than fio ran (`elapsed_s`).
+    began ran together with the previous one if running all groups one after the other would have
+    taken longer than fio ran (`elapsed_s`).
     """
     groups: dict[int, list[StatusJob]] = {}
     for job in jobs:

@@ -369,7 +369,7 @@ def fill_job(
     engine: str,
     images: Sequence[Image] = (),
 ) -> str:
-    """Return the job file of a fill: at most 16 files at a time, each device and image in its own
+    """Return the job file of a fill: up to 16 files at a time, each device and image in its own
     job.
 
     An image is written completely by the load's engine, which knows its size. A remainder smaller
@@ -409,7 +409,7 @@ def _image(image: Image) -> list[str]:
 
 
 def _bodies(files: Sequence[FileSpec], block_bytes: int) -> list[list[str]]:
-    """Return sections for the whole blocks of files: at most 16, but at least one per size."""
+    """Return sections for the whole blocks of files: up to 16, but at least one per size."""
     groups = {size: paths for size, paths in by_size(files).items() if size >= block_bytes}
     counts = sections_per_size(groups)
     return [
@@ -476,7 +476,7 @@ def images_of(tasks: Sequence[HostTask]) -> dict[str, list[Image]]:
 
 
 def _of_job_file(text: str) -> list[Image]:
-    """Return the images in a job file of benchtui."""
+    """Return the images in a benchtui job file."""
     of_all: dict[str, object] = table()["options"]
     found: list[Image] = []
     for job in jobs_of_job_file(text):

@@ -1,5 +1,5 @@
-"""What fio prints for a job in addition to the result, the job's options, and what each version can
-print.
+"""What fio prints for a job besides its result, a job's options, and the fields that each version
+prints.
 """
 
 from __future__ import annotations

@@ -440,7 +440,7 @@ class FioReader:
         return found
 
     def _message_verdicts(self) -> dict[str, Told]:
-        """Return problems known only from messages, without stops by signal, which `_end_verdicts`
+        """Return problems known only from messages, except stops by signal, which `_end_verdicts`
         judges.
         """
         return {

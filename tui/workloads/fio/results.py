@@ -155,7 +155,7 @@ class Meter:
         return entry
 
     def _interval_ms(self, now_ms: int, entries: list[_Entry]) -> int | None:
-        """Return milliseconds since the last sample, at most the time the load has run; None for
+        """Return milliseconds since the last sample, limited to the time the load has run; None for
         the first sample.
         """
         since = None if self._time_ms is None else now_ms - self._time_ms
@@ -308,8 +308,8 @@ def kept_result(snapshot: Snapshot, place: int) -> HostResult:
 
 
 def host_result(snapshot: Snapshot, host: str, step: int, *, final: bool) -> HostResult:
-    """Return the result of one host, with entries of ``jobs`` merged by direction and benchtui's
-    standard percentiles.
+    """Return the result of one host, with entries of ``jobs`` merged by direction, and with
+    benchtui's standard percentiles.
     """
     result = kept_result(snapshot, step)
     result.host, result.final = host, final
@@ -329,7 +329,7 @@ def _failed(job: StatusJob) -> int:
 
 def _end_ms(snapshot: Snapshot) -> int:
     """Return the epoch milliseconds at which the load ended; fio prints its last object up to half
-    a second later. Verification after the writes is no load.
+    a second later. Verification after the writes is not part of the load.
     """
     ends = [
         job.job_start + _runtime_ms(job) if job.job_start > 0 else snapshot.timestamp_ms

@@ -48,7 +48,8 @@ def samples_of(entry: Entry, name: str, part: PrintedDirection) -> Iterator[Foun
 def _spread(low: float, mean: float, high: float, told: float, count: int) -> Iterator[Found]:
     """Yield a deviation that is impossible for samples with this minimum, mean and maximum.
 
-    The extremes are two of them; at most, all are at one extreme or the other (Bhatia and Davis).
+    The deviation is smallest if only two samples are at the extremes, and largest if all are
+    (Bhatia and Davis).
     """
     if count < 2 or high - low <= 2:
         return

@@ -87,7 +87,9 @@ def _checked(given: GivenTerms) -> dict[str, Sequence[str]]:
 
 
 def _path_problem(name: str, value: str) -> str | None:
-    """Return why a path is no engine: a directory typed in the wrong field must not become one."""
+    """Return why a path is not an engine: a directory typed in the wrong field must not become an
+    engine.
+    """
     if name != "ioengine" or not value.startswith("/") or value.endswith((".so", ".o")):
         return None
     return f"found a path; for an external engine, write external:{value}"
@@ -251,7 +253,7 @@ def _single(text: str) -> str:
 
 
 def _share(text: str) -> str:
-    """Return the part of a percentage with what it is of; empty if it is none."""
+    """Return the normal form of a percentage such as ``70% read``; empty for other text."""
     if (found := _SHARE.fullmatch(text)) is None:
         return ""
     percent, of = int(found[1] or found[4]), NORMAL.get(found[2] or found[3], "")
@@ -264,7 +266,7 @@ def _share(text: str) -> str:
 
 
 def _pattern(parts: Collection[str], *, mixed: bool) -> str:
-    """Return fio's name of a pattern; empty for a contradiction. `mixed`: it has a mix."""
+    """Return fio's name of a pattern; empty for a contradiction. `mixed`: the job sets a mix."""
     own = [each.removeprefix("=") for each in parts if each.startswith("=")]
     if own:
         return own[0] if len(parts) == 1 and not mixed else ""

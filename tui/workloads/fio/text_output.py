@@ -442,8 +442,8 @@ def _together(before: PrintedSection, after: PrintedSection) -> bool:
 
 
 def _block(text: str, access: str) -> str:
-    """Return the block sizes in a job's first line as fio's option has them: bytes or ranges of
-    reads, writes and trims, or one if the job has no other.
+    """Return the block sizes in a job's first line in the syntax of fio's option: sizes or ranges,
+    in bytes, of reads, writes and trims; a single one if the job uses no other.
     """
     pairs = [[round(value_of(size)) for size in pair] for pair in BLOCKS.findall(text)]
     found = ["-".join(map(str, dict.fromkeys(pair))) for pair in pairs]

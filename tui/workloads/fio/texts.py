@@ -101,7 +101,7 @@ TEXTS = {
     ),
     "version": "version {told:version}, but the output has fields added in {other:version}",
     "too-early": "the date is {apart:days} days before this version was released",
-    "hist-more": "{told:.0f} I/Os in a bucket of the log, but {other:.0f} in that of the JSON",
+    "hist-more": "{told:.0f} I/Os in a bucket of the log, but {other:.0f} in the JSON",
     "hist-fewer": (
         "the I/Os missing from the log took {told:time} in total, but only {other:time} remained"
         " after its last row"

@@ -160,7 +160,7 @@ class FioWorkload(FioOnHosts):
         return Fio
 
     def name_problems(self, document: YamlDocument) -> Iterator[Problem]:
-        """Yield problems of job and option names."""
+        """Yield problems with job and option names."""
         from tui.workloads.fio.body import name_problems
 
         return name_problems(document)
@@ -168,7 +168,7 @@ class FioWorkload(FioOnHosts):
     def problems(
         self, profile: Profile, document: YamlDocument, texts: Mapping[str, str]
     ) -> Iterator[Problem]:
-        """Yield problems of options, individually and combined."""
+        """Yield problems with options, individually and combined."""
         from tui.workloads.fio.body import problems
 
         return problems(profile, document, texts)
@@ -180,7 +180,7 @@ class FioWorkload(FioOnHosts):
         return unreached(profile)
 
     def hints(self, profile: Profile, texts: Mapping[str, str]) -> Iterator[tuple[KeyPath, str]]:
-        """Yield hints on queue depths that an engine does not keep."""
+        """Yield hints on queue depths that have no effect with an engine."""
         from tui.workloads.fio.body import hints
 
         return hints(profile, texts)
@@ -204,7 +204,7 @@ class FioWorkload(FioOnHosts):
         return build_steps(profile, params, hosts, seeds)
 
     def warm(self, profile: Profile, seconds: float) -> Profile:
-        """Return a profile with the same jobs that runs this long."""
+        """Return a profile that runs the same jobs for this long."""
         from tui.workloads.fio.body import warm
 
         return warm(profile, seconds)

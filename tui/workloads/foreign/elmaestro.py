@@ -1,9 +1,9 @@
 """ElMaestro: run directories with one directory per point of a sweep.
 
 ``POINT/raw/run.json`` is the load generator's output, ``POINT/result.json`` ElMaestro's summary of
-it. Figures are read from the former: with fio on several hosts, the latter has those of one host
-(up to 1.11.1 it looks for "All clients" under `hostname`, where fio has it under `jobname`). A note
-then gives both figures.
+it. Figures are read from the former: with fio on several hosts, the latter has figures of only one
+host (up to 1.11.1 it looks for "All clients" under `hostname`, but fio writes it under `jobname`).
+A note then gives both figures.
 """
 
 from __future__ import annotations

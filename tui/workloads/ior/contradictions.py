@@ -31,11 +31,11 @@ TEXTS = {
         "rank {0} moved {told:.6g} MiB according to one time, {other:.6g} MiB according to the"
         " other"
     ),
-    "ranks-moved": "ranks moved {told:.6g} MiB, but {other:.6g} MiB in total",
-    "rank-time": "a rank took {told:.6g} s, but all ranks together {other:.6g} s",
-    "part": "{0} took {told:.6g} s, but the whole iteration {other:.6g} s",
-    "rates": "IOPS x wr/rd time is {told:.6g} MiB, but rate x total time {other:.6g} MiB",
-    "latency": "rank 0 took {told:.6g} s by its latency, but all ranks together {other:.6g} s",
+    "ranks-moved": "ranks moved {told:.6g} MiB, but the total is {other:.6g} MiB",
+    "rank-time": "a rank took {told:.6g} s, but all ranks together took {other:.6g} s",
+    "part": "{0} took {told:.6g} s, but the whole iteration took {other:.6g} s",
+    "rates": "IOPS x wr/rd time is {told:.6g} MiB, but rate x total time is {other:.6g} MiB",
+    "latency": "rank 0 took {told:.6g} s by its latency, but all ranks took {other:.6g} s",
     "nodes": "{told:.0f} nodes, but tasks and tasks per node allow at most {other:.0f}",
     "backwards": "IOR finished {told:time} before it began",
     "clock": "iterations took {told:time}, but IOR finished {other:time} after it began",
@@ -177,7 +177,8 @@ def _moved(report: IorReport, row: Row, summed: Rounded | None) -> Rounded | Non
 
 
 def _parts(report: IorReport) -> Iterator[Contradiction]:
-    """Yield iterations whose parts take longer than the whole, or have moved other bytes.
+    """Yield iterations whose parts take longer than the whole, or that moved a different number of
+    bytes.
 
     The whole lasts from the first start of a rank to the last end, and so does each part, whatever
     the clocks of the ranks.
@@ -212,8 +213,8 @@ def _latency(report: IorReport) -> Iterator[Contradiction]:
     """Yield a latency according to which rank 0 alone took longer than all ranks together.
 
     Latency is rank 0's time divided by its I/Os (hpc/ior, ior.c), or before commit ef47676 by the
-    I/Os of one segment; rank 0 does at least those of one segment. Newer versions are not checked
-    if it may do fewer: with a time limit, or random offsets in a shared file.
+    I/Os of one segment; rank 0 does at least one segment. Newer versions are not checked if it may
+    do fewer: with a time limit, or random offsets in a shared file.
     """
     output, given = report.output, report.details.given
     by_own_ios = version_numbers(output.version)[:2] >= PER_SEGMENT
@@ -235,7 +236,7 @@ def _latency(report: IorReport) -> Iterator[Contradiction]:
 def _nodes(report: IorReport) -> Iterator[Contradiction]:
     """Yield more nodes than there can be: each node after the first has a task.
 
-    Not checked with -N, where nodes are those of all ranks, but tasks are fewer.
+    Not checked with -N: nodes are then those of all ranks, although there are fewer tasks.
     """
     output, given = report.output, report.details.given
     fewer = not given or given.keys() & {"N", "f"} or "numtasks" in given.get("O", "").lower()

@@ -53,7 +53,7 @@ class KeptIor(IorReport):
 
 
 def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
-    """Return every IOR output in a text, in order, without those that have no figures.
+    """Return the IOR outputs in a text that have figures, in order.
 
     Raises UsageError if IOR ran, but no output has figures, and for JSON that cannot be read.
     """

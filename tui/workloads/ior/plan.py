@@ -58,7 +58,7 @@ class IorShape(Struct, frozen=True):
 
     @property
     def bytes_per_rank(self) -> int:
-        """Bytes that each rank writes or reads in each phase; with a time limit, at most."""
+        """Bytes that each rank writes or reads in each phase; with a time limit, the maximum."""
         return self.block * self.segments
 
 
@@ -136,7 +136,7 @@ def _size_problems(texts: Mapping[str, str]) -> Iterator[str]:
             continue
         if not 8 <= sizes[name] <= MOST_BYTES or sizes[name] % 8:
             yield (
-                f"{name}: '{texts[name]}' is not a multiple of 8 bytes from 8 to"
+                f"{name}: found '{texts[name]}'; expected a multiple of 8 bytes, from 8 bytes to"
                 f" {units.size(MOST_BYTES)}"
             )
     if len(sizes) == 2 and sizes["transfer"] and sizes["block"] % sizes["transfer"]:

@@ -129,7 +129,7 @@ def _header(report: MdtestReport) -> Iterator[Contradiction]:
 
 
 def _counted(report: MdtestReport) -> Iterator[Contradiction]:
-    """Yield numbers of iterations that differ between -i, the summary, and those that -v prints."""
+    """Yield numbers of iterations that differ between -i, the summary, and the output of -v."""
     count, due = report.output.summary_iterations, number(report.given, "i")
     if count is None:
         return
@@ -350,7 +350,8 @@ def _rates_of_ranks(report: MdtestReport) -> dict[str, list[list[float]]]:
 
 
 def _nodes(report: MdtestReport) -> Iterator[Contradiction]:
-    """Yield a map of nodes without a digit per task, or a shift that does not follow from -N.
+    """Yield a node map that does not have one digit per task, or a shift that does not follow from
+    -N.
 
     On a single node all digits are 1.
     """

@@ -154,7 +154,7 @@ class KeptMdtest(MdtestReport):
 
 
 def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
-    """Return every mdtest output in a text, in order, without those that have no figures.
+    """Return the mdtest outputs in a text that have figures, in order.
 
     Raises UsageError if mdtest ran, but no output has figures.
     """
