@@ -317,15 +317,18 @@ class Pace(Struct):
     agent: Ticks = field(default_factory=Ticks)
     late: list[Late] = field(default_factory=list)
     begun_s: float = 0.0  # length of the first sample
+    moving_s: float = 0.0  # of the samples with I/O, by the host's time of day
     agent_late: list[tuple[int, float]] = field(default_factory=list)  # host time, length
     _agent_ms: int = 0
 
     def take(self, event: Sample) -> None:
         """Add a sample of the load; a ramp sample or a restart discards earlier samples."""
         if event.ramp or event.restart:
-            self.load, self.agent, self.late = Ticks(), Ticks(), []
+            self.load, self.agent, self.late, self.moving_s = Ticks(), Ticks(), [], 0.0
         if event.ramp:
             return
+        if any(part.ios for part in event.dirs.values()):
+            self.moving_s += event.interval_s
         if not self.load.count:
             self.begun_s = event.interval_s
         self.load.add(event.t, event.interval_s)

@@ -38,17 +38,17 @@ LAST = 2  # reports that may wait for the final sync
         f"over {LEAST_TICKS} or more samples, the slope of arrival times against the load"
         f" generator's clock is 1 within {units.share(CLOCK)}, apart from drift that the host's"
         f" telemetry has too; drifts below {LEAST_S:g} s or {LINEAR:g} x the residuals of the"
-        " fitted line do not count; and a load with a runtime does I/O for no more seconds than it"
-        f" measured (warning beyond {units.share(CLOCK)} and one second, if all or none of the"
-        " samples are late)"
+        " fitted line do not count; and by the host's time of day, a load with a runtime does I/O for"
+        f" no more seconds than it measured (warning beyond {units.share(CLOCK)} and {LEAST_S:g} s,"
+        " if all or none of the samples are late)"
     ),
     advice=(
         "Rates and latencies are wrong by this factor: run the load generator without preloaded"
         " libraries, time namespaces or an odd clocksource, and measure again."
     ),
     source=(
-        "arrival of the samples at the jump host, against the intervals that they cover; seconds"
-        " with I/O, against the measured time"
+        "arrival of the samples at the jump host, against the intervals that they cover; length of"
+        " the samples with I/O, against the measured time"
     ),
     when="ended",
 )
@@ -80,30 +80,15 @@ def _ran_longer(at: StepEvidence) -> Iterator[tuple[str, float, float]]:
     monotonic clock. Jobs that start later are part of the planned runtime, and I/Os that end later
     part of the measured time.
     """
-    series, told_s, measured_s = at.record.series, at.record.runtime_s, at.record.measured_s
-    hosts = [task.host for task in at.step.tasks]
-    names = {name for job in at.step.jobs for name in job.directions}
-    if (
-        series is None
-        or not told_s
-        or not measured_s
-        or len({job.wave for job in at.step.jobs}) > 1
-    ):
+    told_s, measured_s = at.record.runtime_s, at.record.measured_s
+    if not told_s or not measured_s or len({job.wave for job in at.step.jobs}) > 1:
         return
     own_s = max(told_s, measured_s)
-    for host in hosts:
-        pace = paces(at).get(host)
-        seconds = [
-            series.step_s * sum(1 for rate in column.iops if rate)
-            for column in series.columns
-            if column.direction in names
-            and (column.host == host or (column.host is None and len(hosts) == 1))
-        ]
+    for host, pace in paces(at).items():
         # a load that is held now and then has some late samples; a slow clock, all or none
-        if pace is None or not seconds or 0 < 2 * len(pace.late) <= pace.load.count:
-            continue
-        if min(seconds) > own_s * (1 + CLOCK) + series.step_s:
-            yield host, min(seconds), own_s
+        held = 0 < 2 * len(pace.late) <= pace.load.count
+        if not held and pace.moving_s > max(own_s * (1 + CLOCK), own_s + LEAST_S):
+            yield host, pace.moving_s, own_s
 
 
 def paces(at: StepEvidence) -> Mapping[str, Pace]:
