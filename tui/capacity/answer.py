@@ -350,7 +350,7 @@ def _offered(point: tuple[int, SearchPoint]) -> float:
 
 
 def not_tried(search: Search, points: Sequence[SearchPoint], state: State) -> list[Clause]:
-    """Return what the search did not measure, and why."""
+    """Return the points that the search did not measure, with reasons."""
     found = _settings_left(search, points)
     lost = sorted({host for each in points for host in each.lost})
     if lost:

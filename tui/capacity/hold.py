@@ -42,7 +42,7 @@ def steadiness_of(
     seconds: Sequence[ClusterSecond],
     directions: Mapping[str, Sequence[str]],
 ) -> Steadiness:
-    """Return how steady a load was: the seconds that exceeded a limit, the trend of mean latency.
+    """Return the steadiness of a load: the seconds over a limit, and the trend of mean latency.
 
     `directions`: the directions to which each limit applies, by the limit's text.
     """
@@ -170,7 +170,7 @@ def failed_holds(search: Search, points: Sequence[SearchPoint]) -> list[int]:
 def unlike(search: Search, point: SearchPoint) -> bool:
     """Return whether a failed hold shows a state of the system that shorter points did not show.
 
-    A load that is slightly too high also exceeds the limits now and then; that is the known state.
+    In the known state, too, a load that is slightly too high exceeds the limits now and then.
     """
     kind = point.steadiness.kind if point.steadiness is not None else "steady"
     return kind != "steady" and excess(search, point) > SURELY

@@ -109,7 +109,7 @@ class LatencyInterval(Struct, frozen=True):
     percentile.
 
     `share_error`: relative standard error of the share of I/Os beyond a percentile; for a mean, of
-    the mean. `slope`: by how much ln(latency) falls when the logarithm of that share rises by 1.
+    the mean. `slope`: the decrease of ln(latency) when the logarithm of that share rises by 1.
     """
 
     value: float

@@ -106,7 +106,7 @@ def _verdict(search: Search, own: Sequence[SearchPoint]) -> str:
 def _middle(left: Sequence[Rung]) -> Rung:
     """Return the setting in the middle by load.
 
-    Among several with that load, return the one whose verdict implies most others.
+    If several have that load, return the one whose verdict implies most others.
     """
     load = _load(left[len(left) // 2])
 

@@ -104,7 +104,7 @@ def intended(
 ) -> dict[str, float]:
     """Return percentiles and the mean from the intended start, by name, in ns.
 
-    They are never below those from the actual start. Empty without I/Os.
+    They are never below the latencies from the actual start. Empty without I/Os.
     """
     total = sum(whole.n)
     if not total:
@@ -222,7 +222,7 @@ def _limits(measured: Sequence[MeasuredLimit]) -> Clause:
 
 
 def not_achieved(point: SearchPoint) -> Clause | None:
-    """Return how far the achieved rate is below the offered one.
+    """Return the shortfall of the achieved rate below the offered one.
 
     None if the load was achieved, or full load was offered. Each of several jobs must achieve its
     share: the total would hide a small job that stalls.
@@ -380,7 +380,7 @@ def _late(
     seconds: Sequence[ClusterSecond],
     split: Mapping[str, float],
 ) -> dict[str, list[Late]]:
-    """Return each direction's late I/Os, compared with its share of the offered rate.
+    """Return the late I/Os of each direction, relative to its share of the offered rate.
 
     Reads and writes measured together are as late as both; a sync is as late as the writes before
     it.

@@ -140,7 +140,7 @@ def spawn_engine(
 
 
 def start_program(arguments: Sequence[str], stdin: int, log: int, directory: Path) -> int:
-    """Start `benchtui ARGUMENTS` in a session of its own, immune to hangups, and return its pid."""
+    """Start `benchtui ARGUMENTS` in a new session, immune to hangups, and return its pid."""
     # ignored by the shell before exec, because a hangup between fork and setsid would kill
     # the engine
     words = [

@@ -1,5 +1,5 @@
-"""Recover a run whose engine died: find loads missing from the journal, adopt running ones, collect
-results.
+"""Recover a run whose engine died: find loads missing from the journal, adopt running loads and
+collect results.
 """
 
 from __future__ import annotations

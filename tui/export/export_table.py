@@ -22,7 +22,7 @@ class ExportColumn:
 
 @dataclass(frozen=True, slots=True)
 class ExportTable:
-    """A table whose rows are generated on demand, so that a long run is not in memory twice."""
+    """A table with rows that are generated on demand: a long run is not in memory twice."""
 
     name: str
     columns: tuple[ExportColumn, ...]

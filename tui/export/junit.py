@@ -24,7 +24,7 @@ def suite_of(record: RunRecord) -> Suite:
     """Return a run as a test suite.
 
     A case fails if its check found an error, and is skipped if the check did not run; its output
-    lists the findings. The profile's thresholds are cases too, except those relative to another
+    lists the findings. The profile's thresholds are also cases, unless they are relative to another
     run.
     """
     by_check: dict[str, list[Finding]] = {}

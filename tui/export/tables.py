@@ -167,7 +167,7 @@ def summary(record: RunRecord) -> ExportTable:
     """Return a table with one row per step and direction, or per step and operation, over all
     hosts.
 
-    The columns for I/O exist if a step has I/O, those for operations if a step has operations.
+    There are columns for I/O if a step has I/O, and for operations if a step has operations.
     """
     columns, point = _point(record)
     labels = percentiles_of(record)

@@ -80,7 +80,7 @@ class Interval(Struct, gc=False):
 
     @property
     def timed(self) -> int:
-        """Number of I/Os whose latencies `lat_sum_ns` adds up."""
+        """Number of I/Os that `lat_sum_ns` includes."""
         return sum(part.timed for part in self.parts)
 
     @property
@@ -100,7 +100,7 @@ class RecentIntervals:
         self._window: tuple[float, Interval] | None = None  # its length, and what was in it
 
     def add(self, newest: Interval) -> None:
-        """Add the newest interval; forget those that no window needs any more."""
+        """Add the newest interval; forget intervals that no window needs any more."""
         if self._kept and newest.interval_s < SHORT_S:
             return
         reach_s = LATELY_S if self._clock.window_s else 0.0

@@ -149,7 +149,7 @@ class JointLatencies:
         self._newest = 0
 
     def add(self, at: Covered, lat: PackedBuckets, *, in_total: bool) -> None:
-        """Add a sample's latencies; `in_total` is False for those that are kept by second only."""
+        """Add a sample's latencies; `in_total` is False if they are only kept per second."""
         if at.end > self._newest:
             self._settle()
             self._newest = at.end

@@ -50,8 +50,8 @@ def counts(run: RunSummary) -> bool:
 def told_apart(runs: Iterable[RunSummary]) -> dict[str, str]:
     """Return the parameters in which runs of the same profile differ, by run ID: ``iodepth=16``.
 
-    A parameter that is the target comes last. Runs of a profile whose parameters are all equal are
-    left out.
+    A parameter that is the target comes last. Runs of a profile are left out if
+    all their parameters are equal.
     """
     by_profile: dict[str, list[RunSummary]] = {}
     for run in runs:

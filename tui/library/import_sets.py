@@ -384,10 +384,10 @@ def _partial_logs(
     logs: Sequence[KeptLog],
     known: Sequence[Format],
 ) -> list[list[KeptLog]]:
-    """Compare each output with its logs, and return those logs that do not add up to their output.
+    """Compare each output with its logs, and return the logs that do not add up to their output.
 
-    If a directory has several outputs, each has the logs with its name: unnamed logs of an earlier
-    run are overwritten by those of a later one.
+    If a directory has several outputs, each has the logs with its name: a later run overwrites the
+    unnamed logs of an earlier one.
     """
     partial = []
     for file, outputs in found:

@@ -22,7 +22,7 @@ class PlannedTexts(Struct):
 
     @property
     def texts(self) -> dict[str, str]:
-        """The YAML of the profile and of those it extends, by tag."""
+        """The YAML of the profile and of the profiles it extends, by tag."""
         return dict(zip([self.tag, *self.extends], [self.text, *self.bases], strict=False))
 
 

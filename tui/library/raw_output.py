@@ -202,7 +202,7 @@ def _of_operations(
 
 
 def _reports(output: Path, step: Step) -> Mapping[str, str]:
-    """Return the texts of the report files kept beside an output; none if there are none."""
+    """Return the texts of the report files saved with an output; none if there are none."""
     archive = output.with_name(output.name.replace(".measure.", ".reports.", 1))
     reader = ReportsReader("", step)
     if archive.is_file():

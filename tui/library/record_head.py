@@ -292,7 +292,7 @@ def _sum_of(values: Sequence[float | None]) -> float | None:
 
 
 def _means(values: Sequence[float | None]) -> list[float | None]:
-    """Return the means of equal parts of a series, at most `SERIES_VALUES`."""
+    """Return the means of up to `SERIES_VALUES` equal parts of a series."""
     parts = min(SERIES_VALUES, len(values))
     edges = [part * len(values) // parts for part in range(parts + 1)] if parts else []
     found = [

@@ -54,7 +54,7 @@ LONGEST_TAG = 100
 
 
 class RunMarks(Struct, omit_defaults=True):
-    """Content of the marks file. `tags` are all tags of the run; None means those given at
+    """Content of the marks file. `tags` are all tags of the run; None means the tags given at
     launch.
     """
 

@@ -279,7 +279,7 @@ def _column_title(part: str) -> str:
 
 
 def titles_together(differences: Iterable[FactDifference]) -> list[str]:
-    """Return the titles of differences, those of one table as one: ``link MTU/speed``."""
+    """Return the titles of differences, with one title per table: ``link MTU/speed``."""
     found: dict[str, str] = {}
     for each in differences:
         fact, part = _split(each.name)

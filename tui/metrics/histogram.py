@@ -367,7 +367,7 @@ def combine(parts: Sequence[LatencyResult]) -> LatencyResult:
     """Merge the latencies of all parts.
 
     Count, min, max, mean and standard deviation are exact (n - 1, as in fio); the deviation is None
-    if that of a part is unknown. Percentiles are recomputed from merged buckets, never averaged;
+    if it is unknown for a part. Percentiles are recomputed from merged buckets, never averaged;
     they are missing if a part with samples has no buckets. Without samples, all are 0.
     """
     filled = [part for part in parts if part.n > 0]
@@ -402,7 +402,7 @@ def _moments(parts: Sequence[LatencyResult]) -> tuple[float, float | None]:
     """Return mean and sample standard deviation over all parts (fio stat.c, sum_stat, in closed
     form).
 
-    The deviation is None if that of a part is unknown.
+    The deviation is None if it is unknown for a part.
     """
     total = sum(part.n for part in parts)
     mean = sum(part.n * part.mean_ns for part in parts) / total

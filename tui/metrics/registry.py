@@ -29,7 +29,7 @@ BOTH = "both"
 class Direction:
     """A kind of request. `in_total`: counts in sums over directions; `moves_data`: has a bandwidth.
 
-    `latency`: its only latency kind, or None if it has those of the step. `of`: direction of the
+    `latency`: its only latency kind; None means the kinds of the step. `of`: direction of the
     I/Os that each of its operations consists of.
     """
 

@@ -123,7 +123,7 @@ def _apart(parts: Sequence[Sequence[float]]) -> float:
 
 
 def _without_furthest(values: Sequence[float]) -> list[float]:
-    """Return values without the one that is furthest from their median."""
+    """Return the values without the value furthest from their median."""
     kept, middle = list(values), median(values)
     kept.remove(max(kept, key=lambda value: abs(value - middle)))
     return kept
@@ -155,9 +155,7 @@ def round_of(plan: Plan, step: Step, results: Mapping[str, HostResult | None]) -
 def _needed(
     headline: Headline, dirs: Mapping[str, DirectionResult], kind: str
 ) -> dict[str, DirectionResult]:
-    """Return results with only those latencies that a figure needs, because merging those of many
-    hosts is slow.
-    """
+    """Return results with only the latencies that a figure needs: merging many hosts is slow."""
     if headline.metric != "latency":
         return {name: replace(each, slat=None, clat=None, lat=None) for name, each in dirs.items()}
     found = {

@@ -70,7 +70,7 @@ class TelemetryMetric(Struct, frozen=True):
     def is_full(self, value: float | None, thresholds: Mapping[str, float] | None = None) -> bool:
         """Return whether a value means saturation.
 
-        `thresholds`: by name, those that a profile changed.
+        `thresholds`: thresholds that a profile changed, by name.
         """
         full = (thresholds or {}).get(self.threshold, self.full)
         return full is not None and value is not None and value > full

@@ -36,9 +36,7 @@ MADE = ("done", "failed", "cut", "running")
 
 
 class Rounds(Struct, frozen=True):
-    """Preconditioning rounds of one point: up to `planned`; `steps` and `rounds` are those run so
-    far.
-    """
+    """Preconditioning rounds of one point, up to `planned`; `steps`, `rounds`: those run so far."""
 
     rule: Precondition
     planned: tuple[Step, ...]

@@ -87,7 +87,7 @@ def point_record(
     kind: str,
     bottlenecks: Bottlenecks,
 ) -> SearchPointRecord:
-    """Return the record of one point, with those percentiles that have enough samples."""
+    """Return the record of one point, with the percentiles that have enough samples."""
     offer = point.offer
     return SearchPointRecord(
         step=point.step,

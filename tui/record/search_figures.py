@@ -86,8 +86,8 @@ def curve_points(search: SearchRecord) -> list[SearchPointRecord]:
 
 
 def traces(search: SearchRecord) -> list[Trace]:
-    """Return the curves to draw, at most four: the statistic of each limit, plus p50 and p99 of the
-    first limit's direction.
+    """Return up to four curves to draw: the statistic of each limit, plus p50 and p99 of the first
+    limit's direction.
 
     Without limits: p50, p99 and p99.9 of all I/O.
     """

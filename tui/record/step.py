@@ -45,7 +45,7 @@ def windows_of(
 ) -> list[tuple[HostTelemetry, Window | None]]:
     """Return each host's telemetry with the window in which it measured, in the record's order.
 
-    The window of storage nodes, and of MPI programs, is that of all hosts; None if none measured.
+    Storage nodes and MPI programs have the window of all hosts; None if none measured.
     """
     everywhere = _everywhere(seen, spans)
     place = {host: index for index, host in enumerate(clients)}

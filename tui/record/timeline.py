@@ -42,7 +42,7 @@ class JournalData(Struct):
 def read_journal(journal: Path, lease_s: float = 0.0) -> JournalData:
     """Read the readable part of a journal; a missing journal is empty.
 
-    `lease_s`: how long a load runs without contact, and so how far a host's samples may lag.
+    `lease_s`: the time that a load runs without contact, and so the longest lag of samples.
     """
     if not journal.exists():
         return JournalData(RunState(for_record=True))
@@ -69,7 +69,7 @@ SHORTEST_S = 1e-3  # a shorter common window counts as none
 class HostSpan(Struct, frozen=True):
     """Time in which one host measured, in run time.
 
-    The error of the tool's times is separate from that of the clock.
+    The errors of the tool's times and of the clock are separate.
     """
 
     start_t: float
@@ -180,7 +180,7 @@ def common_window(spans: Sequence[HostSpan]) -> tuple[float, float] | None:
 
 
 def timing_record(spans: Mapping[str, HostSpan]) -> TimingRecord | None:
-    """Return how well the hosts of a step were synchronised; None if none measured."""
+    """Return the start and end skew of a step's hosts; None if none measured."""
     if not spans:
         return None
     starts = [(span.start_t, _error(span, span.start_error_s)) for span in spans.values()]

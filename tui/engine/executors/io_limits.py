@@ -28,7 +28,8 @@ PATIENCE_S = 20.0
 
 
 def recording_limits(runs: Sequence[TaskRun]) -> AbstractAsyncContextManager[None]:
-    """Record I/O limits that differ from those before the run, in the background of the with block.
+    """Record I/O limits that have changed since the start of the run, in the background of the with
+    block.
 
     Never fails, and does not wait for answers.
     """

@@ -11,10 +11,10 @@ from tui.workloads.terms import JOB_LINE
 
 
 def edited_since(then: Mapping[str, str], user_dir: Path) -> list[str]:
-    """Return which parameters and options of profiles differ from those of a run.
+    """Return the parameters and options of profiles that differ from a run's.
 
-    `then`: the run's texts by tag: its profile, those it extends, members of a suite. Profiles that
-    no longer exist, and jobs without a profile, are left out.
+    `then`: the run's texts by tag: its profile, the extended profiles, and members of a suite.
+    Profiles that no longer exist, and jobs without a profile, are left out.
     """
     shelf, found = Shelf(user_dir), set[str]()
     for tag, text in then.items():

@@ -446,7 +446,7 @@ class SourceGroup(Struct, frozen=True):
     """A group of the inventory with `from:`, or a SPEC with a source.
 
     `utc`: time of the query, empty if not yet queried; `how`: the program or file queried.
-    `problem`: error of the last query; `names` are then those of the last successful one.
+    `problem`: error of the last query; `names` are then from the last successful query.
     """
 
     title: str

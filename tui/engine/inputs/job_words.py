@@ -101,7 +101,7 @@ def words_in(text: str) -> list[str]:
 
 
 def read_words(workload: Workload, words: Sequence[str]) -> JobInWords:
-    """Return what words say about a job of this load generator."""
+    """Return the job that words describe, for this load generator."""
     reader = _Reader(workload.from_terms(), workload.name)
     words, stops = reader.split(words)
     claims = _agreed(list(dict.fromkeys(reader.claims(words, stops))), len(words))

@@ -398,8 +398,7 @@ def _heavier(
     hosts: Sequence[HostAddress],
     slot: Step,
 ) -> tuple[str, ...]:
-    """Return parameters to vary for more load than the heaviest slot: those that add I/Os in
-    flight.
+    """Return parameters that add I/Os in flight, to vary for more load than the heaviest slot.
     """
     if search.kind != "capacity":
         return ()

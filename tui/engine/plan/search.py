@@ -249,7 +249,7 @@ HOLD_SHARE = 0.25  # share of a limited time that a default hold may take
 
 
 def _hold_s(search: Search, wish: SearchChoice, words: Words) -> float:
-    """Return how long to hold the answer, in seconds; 0 if the search has no hold.
+    """Return the seconds for which to hold the answer; 0 if the search has no hold.
 
     Raises UsageError if a hold was requested for such a search.
     """
@@ -347,8 +347,8 @@ def _scaling(profile: Profile, wish: SearchChoice, hosts: int, words: Words) -> 
 def knob_values(
     profile: Profile, name: str, given: Sequence[int], hosts: int, words: Words = OPTIONS
 ) -> tuple[int, ...]:
-    """Return a knob's values in ascending order: those given, swept by the profile, or around its
-    default; none for the offered rate.
+    """Return a knob's values in ascending order: the given ones, the profile's sweep, or values
+    around the default; none for the offered rate.
 
     Raises UsageError for more hosts than were chosen.
     """

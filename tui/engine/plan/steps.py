@@ -1,4 +1,4 @@
-"""Expand a plan's steps: sweep, suite, repetitions, preconditioning; drop duplicates. Pure."""
+"""Expand the sweep, suite, repetitions and preconditioning of a plan to steps. Pure."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def check_points(profile: Profile, steps: Sequence[Step], names: Iterable[str]) 
 
 
 def vain_options(steps: Sequence[Step], names: Iterable[str]) -> list[Clause | str]:
-    """Return notes on options without effect, and on sweeps whose points are all the same load."""
+    """Return notes on options without effect, and on sweeps with the same load at all points."""
     vain = unique(job.in_vain for step in steps for job in step.jobs if job.in_vain)
     same = vain_axes(steps, names)
     return [*vain, *(clause("same-load-in-sweep", name=name) for name in same)]

@@ -42,8 +42,9 @@ NEW_NAME = re.compile(r"/s\.[^/]+\.sshd\.[^/]+$")  # OpenSSH 10.1, in ~/.ssh/age
 def ends_at_logout(environ: Mapping[str, str], root: Path = Path("/")) -> bool | None:
     """Return whether systemd ends this process when its user logs out; None if unknown.
 
-    A scope of the login session is ended whether or not the user lingers; processes of the user's
-    service manager live as long as the manager, with linger forever (logind.conf(5), loginctl(1)).
+    systemd ends a scope of the login session whether or not the user lingers. Processes of the
+    user's service manager live as long as the manager: with linger, forever (logind.conf(5),
+    loginctl(1)).
     """
     user = environ.get("USER") or environ.get("LOGNAME") or ""
     if not (root / "run/systemd/system").is_dir() or user == "root":  # KillExcludeUsers=root
@@ -206,7 +207,7 @@ def command_of(pid: int) -> str | None:
 
 
 def has_agent_beside(pid: int) -> bool:
-    """Return whether this pid or one soon after belongs to an ssh-agent.
+    """Return whether this pid or a slightly higher one belongs to an ssh-agent.
 
     An agent forks after naming its socket.
     """

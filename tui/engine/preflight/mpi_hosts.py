@@ -87,7 +87,7 @@ class Cluster:
 
     @property
     def nodes(self) -> list[int]:
-        """Node counts that the program may report: the trial's, else that of hosts or hostnames."""
+        """Node counts that the program may report: from the trial, else of hosts or hostnames."""
         return [self.tried.nodes] if self.tried.nodes else sorted({len(self.facts), self.machines})
 
     @property
@@ -102,8 +102,8 @@ class Cluster:
 
 
 def family_of(launch: MpiLaunch, head: MpiFacts) -> Family:
-    """Return the MPI family to launch with: the requested one, else that of the program's library,
-    else MPICH if the head has its launcher, else Open MPI.
+    """Return the MPI family to launch with: the requested one, else the family of the program's
+    library, else MPICH if the head has its launcher, else Open MPI.
     """
     if launch.family != "auto":
         return launch.family

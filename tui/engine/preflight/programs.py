@@ -1,4 +1,4 @@
-"""Load generators that the user provides: find them, read their ELF headers, copy them to hosts.
+"""Find load generators that the user provides, read their ELF headers and copy them to hosts.
 
 Copies go to a directory that is removed with the run.
 """

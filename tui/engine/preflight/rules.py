@@ -122,7 +122,7 @@ def is_network(fstype: str, source: str) -> bool:
 def file_system_of(host: str, probe: HostProbe, facts: DirFacts) -> str:
     """Return a name that is equal for hosts on the same file system.
 
-    A host with unknown boot id counts as a machine of its own.
+    A host with an unknown boot id counts as a separate machine.
     """
     return file_system_name(
         facts.fstype, facts.source, facts.mount, probe.boot_id or f"host {host}"
@@ -175,7 +175,7 @@ def on_device(path: str, files: Mapping[str, FileInfo | None]) -> bool:
 
 
 def allocated(info: FileInfo | None) -> int:
-    """Return a file's allocated bytes, at most its size; 0 if it does not exist."""
+    """Return a file's allocated bytes, limited to its size; 0 if it does not exist."""
     return min(info.allocated, info.size) if info is not None else 0
 
 

@@ -116,7 +116,7 @@ def _refuse(ctx: RunContext, in_use: dict[str, Holder]) -> None:
 
 
 def _tell(ctx: RunContext, in_use: dict[str, Holder], reported: set[str]) -> None:
-    """Report the runs that this run waits for, each once."""
+    """Report once each run that this run waits for."""
     for name, holder in in_use.items():
         session = session_of(ctx, name)
         session.enter("checking", clause("lock-wait", **held_by(holder)))
@@ -126,7 +126,7 @@ def _tell(ctx: RunContext, in_use: dict[str, Holder], reported: set[str]) -> Non
 
 
 def held_by(holder: Holder) -> Operands:
-    """Return which run holds a host, and how long its lock lasts."""
+    """Return the run that holds a host, and the remaining time of its lock."""
     return {"run": holder.run, "owner": holder.owner, "left_s": holder.left_s}
 
 

@@ -46,7 +46,7 @@ def check_filled(ctx: RunContext, step: Step) -> None:
 
 
 def not_filled(ctx: RunContext, step: Step) -> Clause | None:
-    """Return which hosts have not filled the step's files as planned, and what to do; None if all
+    """Return the hosts that have not filled the step's files as planned, with advice; None if all
     have.
     """
     for fill in fills_needed(ctx.plan.steps, step):

@@ -164,7 +164,7 @@ class History(Struct):
 
     @property
     def problems(self) -> int:
-        """Number of host problems so far, without those of repeated steps."""
+        """Number of host problems so far, not counting repeated steps."""
         of_steps = sum(len(step.problems) for step in self.seen.steps.values())
         return len(self.seen.run_problems) + of_steps
 

@@ -118,7 +118,7 @@ class Mask:
         return self._masked(lines + end)
 
     def flush(self) -> bytes:
-        """Return the rest, masked, once no more data follows."""
+        """Return the rest, masked, at the end of the data."""
         rest, self._rest = self._rest, b""
         return self._masked(rest)
 

@@ -141,7 +141,7 @@ async def _identify(specs: Sequence[FileSpec], agent: Agent) -> Identities:
 
 
 def in_place(session: HostSession, found: Identities) -> Identities:
-    """Return the identities, except those in directories replaced since the load began."""
+    """Return the identities, except in directories that were replaced since the load began."""
     before = session.seen.directories
     places = {
         path: place for path, place in found.directories.items() if before.get(path, place) == place

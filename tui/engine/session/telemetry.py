@@ -64,7 +64,7 @@ async def _all_set(events: Sequence[asyncio.Event], within_s: float) -> None:
 
 
 def quiet_s(plan: Plan) -> float:
-    """Return the seconds to observe hosts before the first load: QUIET_S, but at most a tenth of
+    """Return the seconds to observe hosts before the first load: QUIET_S, limited to a tenth of
     the planned load; 0 if that is less than SHORTEST_QUIET_S, or without telemetry.
     """
     expected = plan.expected_s
