@@ -216,7 +216,7 @@ def plan_bytes(plan: Plan) -> bytes:
 
 
 def _advice_without_plan(run_dir: Path) -> str:
-    """Return advice on the hosts of a run whose plan is lost."""
+    """Return advice about the hosts of a run that has lost its plan."""
     from tui.journal.reader import read_events
     from tui.model.event import RunStarted
 

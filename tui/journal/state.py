@@ -156,7 +156,7 @@ def activities(hosts: Iterable[HostView], now_t: float) -> dict[Activity, list[H
 
 
 def silent_text(host: HostView, now_t: float) -> str:
-    """Return how long a host has been silent: ``silent for 18 s``; empty if it is not silent."""
+    """Return the silence of a host as text: ``silent for 18 s``; empty if it is not silent."""
     silent_s = host.stale_s(now_t)
     return "" if silent_s is None else f"silent for {silent_s:.0f} s"
 
@@ -382,7 +382,7 @@ class RunState:
         )
 
     def forget_problems(self) -> None:
-        """Drop the problems outside of steps: the new engine repeats all of those phases."""
+        """Drop the problems outside of steps, because the new engine repeats all phases there."""
         self.run_problems.clear()
         for view in self.hosts.values():
             if view.problem is not None and view.problem_step is None:

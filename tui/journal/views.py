@@ -112,7 +112,7 @@ def add_values(columns: Sequence[Values]) -> Values:
 class DirectionView(ABC):
     """Figures of one direction for a screen.
 
-    Current figures are those of the clock's window, totals those since the end of the ramp.
+    Current figures cover the clock's window; totals cover the time since the end of the ramp.
     """
 
     def __init__(self, clock: Clock, changes: Changes) -> None:
