@@ -270,7 +270,7 @@ async def test_repetitions_of_a_cell_are_together(tmp_path: Path) -> None:
     figures = [value * factor for value in figures_of(["4k"]) for factor in (0.9, 1.0, 1.1)]
     maker = finished(sweep(tmp_path, ["4k"], times=3), figures)
     async with stage(maker, step="result") as (app, pilot):
-        assert "3 times 193k–235k" in app.text_of("#result-page")
+        assert "3 repetitions: 193k–235k" in app.text_of("#result-page")
         await pilot.press("enter")
         await app.settle(pilot)
         page = app.text_of("#result-page")

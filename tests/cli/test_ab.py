@@ -53,8 +53,8 @@ def test_a_noise_floor_sizes_the_experiment_and_this_is_reported(
     print_runs_needed(found)
     said = capsys.readouterr().err
     assert said == (  # 95 x (0.0228 / ln 1.05)² x 7 / 5, to the next even number
-        "identical runs differ by 2.3 % (noise floor): a change of 5 % needs at most 30 runs,"
-        " half of that on average, for 90 % power\n"
+        "identical runs differ by 2.3 % (noise floor): detecting a change of 5 % with 90 % power"
+        " needs at most 30 runs, half of that on average\n"
     )
     print_runs_needed(found)
     assert capsys.readouterr().err == "", "it is said once"

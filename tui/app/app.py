@@ -171,8 +171,8 @@ class BenchtuiApp(AppShell):
     def go(self, name: str, at: str = "") -> None:
         """Show a screen with the cursor on `at`.
 
-        If the screen has nothing to show, say what is missing; while runs are still searched for,
-        show it once they are found.
+        If the screen has nothing to show, say what is missing; during the search for runs, wait and
+        show the screen once they are found.
         """
         if name in ("hosts", "profiles"):
             self.again_from = ""

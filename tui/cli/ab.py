@@ -1,6 +1,6 @@
 """`benchtui ab`: A/B-test two settings of a profile.
 
-The sides are interleaved, until the test is decided or out of time.
+The sides alternate until the test is decided or time runs out.
 """
 
 from __future__ import annotations
@@ -113,7 +113,10 @@ class AbTest:
 
     @property
     def across(self) -> list[str]:
-        """Parameters that may differ between the sides: those set, and those derived from them."""
+        """Parameters that may differ between the sides.
+
+        These are set for a side, or derived from parameters that are.
+        """
         given = {name for side in self.sides.values() for name in pairs(side.overrides, "--set")}
         params = [self.plans[side].params for side in "AB"]
         return sorted(
@@ -163,7 +166,7 @@ def experiment_of(args: argparse.Namespace) -> AbTest:
     plan = plans["A"]
     if plan.headline is None or len([step for step in plan.steps if not step.warmup]) != 1:
         raise UsageError(
-            f"{plan.profile.tag} measures several points, ab only one: fix the swept"
+            f"{plan.profile.tag} measures several points, but ab only one: fix the swept"
             " parameters with --set NAME=VALUE, or run the sweep several times for both sides"
             " and compare them point by point with benchtui compare"
         )
@@ -233,7 +236,7 @@ def count_earlier_runs(experiment: AbTest) -> None:
 def time_text(experiment: AbTest) -> str:
     """Return how many runs fit into the time, as text.
 
-    Raises UsageError if fewer runs fit than an answer needs.
+    Raises UsageError if an answer needs more runs than fit.
     """
     from tui.analysis.ab import LEAST_RUNS
 
@@ -358,7 +361,7 @@ def raise_failed(experiment: AbTest) -> None:
 def interim_result(experiment: AbTest) -> InterimLook | None:
     """Return the interim result, print it if it is new, and save new looks with their runs.
 
-    It uses the same number of runs from both sides; None below four runs altogether. Raises
+    Uses the same number of runs from both sides. None with fewer than four runs in total. Raises
     BenchtuiError for a run without a headline.
     """
     from tui.analysis.ab import after_looks, keep_looks, made_at
@@ -395,7 +398,7 @@ def interim_result(experiment: AbTest) -> InterimLook | None:
 def print_runs_needed(experiment: AbTest) -> None:
     """Print once, after the first run, how many runs the test needs.
 
-    The number follows from the profile's noise floor; without one nothing is printed.
+    The number follows from the profile's noise floor; without a noise floor, nothing is printed.
     """
     from tui.analysis.ab import runs_for
 
@@ -411,9 +414,8 @@ def print_runs_needed(experiment: AbTest) -> None:
         else ""
     )
     say(f"identical runs differ by {floor.cov * 100:.2g} % (noise floor): "
-        f"a change of {experiment.detect * 100:g} % "
-        f"needs at most {wanted} runs, half of that on average, "
-        f"for 90 % power{short}")  # fmt: skip
+        f"detecting a change of {experiment.detect * 100:g} % with 90 % power "
+        f"needs at most {wanted} runs, half of that on average{short}")  # fmt: skip
 
 
 def obstacles_of(experiment: AbTest) -> list[str]:

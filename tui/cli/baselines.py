@@ -134,7 +134,7 @@ def named(name: str) -> list[Baseline]:
 
 
 def shown_text(chosen: list[Baseline]) -> list[str]:
-    """Return the figures by collection and profile; notes follow their profile, each once."""
+    """Return the figures by collection and profile; notes follow their profile, each note once."""
     lines: list[str] = []
     for collection in dict.fromkeys(each.collection for each in chosen):
         of_one = [each for each in chosen if each.collection == collection]

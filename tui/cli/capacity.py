@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Search for the capacity and return the exit code.
 
-    It is the run's, 5 if no load meets the limits, or 6 if the search is undecided: also if full
-    load meets the limits, because full load is a closed loop.
+    This is the run's exit code, 5 if no load meets the limits, or 6 if the search is undecided. A
+    search is also undecided if full load meets the limits, because full load is a closed loop.
     """
     return run.run_profile(args, search_choice(args, "capacity"))

@@ -1,6 +1,6 @@
 """`benchtui compare`: compare runs.
 
-Prints text or JSON; the exit code is made for build servers.
+Prints text or JSON; the exit code is meant for build servers.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="CRITERION",
         dest="criteria",
         help=(
-            "fail if this is true, such as 'read.p99 > 2ms', or relative to A 'iops < -5%%';"
-            " adds to the profile's thresholds"
+            "fail if this is true, such as 'read.p99 > 2ms' or, relative to A, 'iops < -5%%'; "
+            "added to the profile's thresholds"
         ),
     )
     add("--junit", type=Path, metavar="FILE", help="also write JUnit XML")

@@ -1,6 +1,6 @@
 """`benchtui completion`: completion script for a shell, and the answers to its Tab key.
 
-Completion runs at every Tab, so it reads nothing but names.
+Completion runs on every Tab, so it reads only names.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ def main(args: argparse.Namespace) -> int:
 
 
 def undescribed(script: str) -> str:
-    """Return the script changed for zsh: no trailing colon after names without a description."""
+    """Return the script, changed so that zsh shows no colon after names without a description."""
     shown = '        _describe "${words[1]}" completions'
     return script.replace(shown, f'        completions=("${{(@)completions%:}}")\n{shown}')
 
 
 def complete(load: Load) -> None:
-    """Print completions and exit, if the environment has a shell's request.
+    """Print completions and exit if the environment contains a shell's request.
 
-    Does nothing without such a request.
+    Does nothing otherwise.
     """
     from argcomplete.finders import CompletionFinder
 
@@ -126,7 +126,7 @@ def nothing(**_: Any) -> list[str]:
 
 
 def quietly(names: Callable[[str], Iterable[str]]) -> Callable[..., list[str]]:
-    """Return a completer that gives no names instead of an error if files cannot be read."""
+    """Return a completer that offers no names, instead of failing, if files cannot be read."""
 
     def completer(prefix: str = "", **_: Any) -> list[str]:
         try:
@@ -158,7 +158,7 @@ def profiles(_: str) -> Iterable[str]:
 def runnable(_: str) -> Iterable[str]:
     """Complete tags of profiles, and load generators.
 
-    Includes those that run profiles only, because asking would import every load generator.
+    Includes load generators that run profiles only, because excluding them would import them all.
     """
     from tui.engine.inputs.profiles import Catalogue
     from tui.model.tool import installed
@@ -193,7 +193,7 @@ def terms(prefix: str = "", parsed_args: Any = None, **_: Any) -> list[str]:
 def hosts(prefix: str) -> Iterable[str]:
     """Complete hosts of the inventory and of ~/.ssh/config, @groups and local.
 
-    In a list with commas the last word is completed; hosts already in it are left out.
+    In a comma-separated list, completes the last word and leaves out hosts already listed.
     """
     from tui.model.hostspec import LOCAL, STDIN, source_of, split
     from tui.remote.ssh_include import PATTERN, host_words

@@ -81,7 +81,7 @@ def show(args: argparse.Namespace, path: Path) -> None:
 
 
 def get(args: argparse.Namespace, path: Path) -> None:
-    """Print the effective value of one key, and its source to stderr."""
+    """Print the effective value of one key on stdout, and its source on stderr."""
     from tui.cli.shared.settings import read_settings
 
     value, source = plain(read_settings(path), key_named(args.name), os.environ)

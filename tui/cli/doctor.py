@@ -158,7 +158,7 @@ def named_keys(surroundings: Surroundings) -> list[Path]:
 def needs_passphrase(path: Path) -> bool:
     """Return whether a private key file is encrypted.
 
-    The cipher name after the magic says so (OpenSSH's PROTOCOL.key), or the PEM header.
+    The PEM header says so or, in OpenSSH's format, the cipher name after the magic (PROTOCOL.key).
     """
     try:
         text = read_text(path, encoding="ascii", errors="replace")

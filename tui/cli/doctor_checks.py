@@ -93,7 +93,7 @@ FILES_MINIMUM = 1024  # a connection takes a few; enough for 256 hosts
 
 
 def python(_: Surroundings) -> DoctorCheck:
-    """Check the interpreter, and that the library of the screens has saved bytecode."""
+    """Check the interpreter, and whether the library of the screens has saved bytecode."""
     version = f"{platform.python_version()}, {sys.executable}"
     spec = importlib.util.find_spec("textual")  # finds, does not import
     if spec is None or spec.origin is None:
@@ -160,7 +160,7 @@ def open_files(_: Surroundings) -> DoctorCheck:
         return DoctorCheck(
             "open files",
             "warn",
-            f"limit {most}: {FILES_MINIMUM} or more recommended, which suffices for 256 hosts",
+            f"limit {most}: {FILES_MINIMUM} or more recommended (enough for 256 hosts)",
             f"ulimit -Hn {FILES_MINIMUM}",
         )
     return DoctorCheck(
@@ -232,7 +232,7 @@ def characters(surroundings: Surroundings) -> DoctorCheck:
 
 
 def tmux(surroundings: Surroundings) -> DoctorCheck:
-    """Check whether screens run in tmux, and tmux's delay of the Escape key.
+    """Check whether the screens run in tmux, and how long tmux delays the Escape key.
 
     In tmux the screens survive a lost connection.
     """
@@ -289,7 +289,7 @@ NO_SPACE = 64 * 2**20
 
 
 def config(surroundings: Surroundings) -> DoctorCheck:
-    """Check the directory of inventory, profiles and pinned host keys.
+    """Check the directory for the inventory, profiles and pinned host keys.
 
     Only its owner may write to it.
     """
@@ -301,7 +301,7 @@ def config(surroundings: Surroundings) -> DoctorCheck:
 
 
 def data(surroundings: Surroundings) -> DoctorCheck:
-    """Check the directory of runs: writable, and closed to other users."""
+    """Check whether the directory of runs is writable, and closed to other users."""
     advice = "choose another directory with BENCHTUI_HOME=DIR or XDG_DATA_HOME=DIR"
     path = surroundings.paths.runs
     return usable("data", surroundings, path, "fail", advice) or private(
@@ -444,7 +444,7 @@ def nearest_existing(path: Path) -> Path:
 
 
 def space(surroundings: Surroundings) -> DoctorCheck:
-    """Check the free space for runs: each host takes about 40 kB/s, before compression."""
+    """Check the free space for runs: each host needs about 40 kB/s before compression."""
     where = nearest_existing(surroundings.paths.runs)
     found = os.statvfs(where)
     free = found.f_bavail * found.f_frsize

@@ -419,7 +419,7 @@ async def _sweep(
     ours = [leftover for leftover in found if args.run or not leftover.live]
     if len(ours) < len(found):
         say(
-            "load that is still running was left alone; to end it: benchtui stop RUN, or hosts"
+            "a load that is still running was left alone; to stop it: benchtui stop RUN, or hosts"
             " sweep --run RUN"
         )
     if not ours:

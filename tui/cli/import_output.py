@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME",
         help=(
-            "host name of a file, instead of the one in its output; repeat for each file, in order"
+            "host name of a file, overriding the one in its output; repeat for each file, in order"
             " (default without either: the file's name without dates)"
         ),
     )

@@ -33,8 +33,9 @@ LONG_LIVED = ("app", "attach", "engine")
 
 
 def without_pydantic_plugins() -> None:
-    """Keep pydantic from searching every package for plugins, and from importing
-    importlib.metadata for that: this takes a tenth of a dry run.
+    """Keep pydantic from searching every package for plugins.
+
+    The search imports importlib.metadata, and takes a tenth of a dry run.
     """
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     loader = ModuleType("pydantic.plugin._loader")

@@ -101,7 +101,7 @@ def notes(records: Sequence[RunRecord], *, searches: bool) -> Iterator[str]:
 
 
 def show(found: Configuration, levels: Mapping[str, float]) -> None:
-    """Print the noise floors, and what `compare` detects at each figure's level."""
+    """Print the noise floors, and the change that `compare` detects at each figure's level."""
     from tui.metrics.units import percent
     from tui.text.line import plain_lines
     from tui.text.table import Column, text_table

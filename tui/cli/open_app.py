@@ -26,7 +26,7 @@ PASSES = 4
 
 
 class Appearance(TypedDict):
-    """Options for colours and characters of the app, and how it saves them."""
+    """The app's colours and characters, and the function that saves a choice of them."""
 
     theme: str | None
     symbols: str | None
@@ -194,9 +194,9 @@ def chosen_profile(args: argparse.Namespace) -> str | None:
 
 
 def collect_in_short_passes() -> None:
-    """Make garbage collections so short that they do not delay keys.
+    """Shorten garbage collections, so that they do not delay keys.
 
-    Objects loaded so far are excluded from them.
+    Excludes objects loaded so far.
     """
     gc.freeze()
     gc.set_threshold(gc.get_threshold()[0], PASSES)
@@ -205,7 +205,7 @@ def collect_in_short_passes() -> None:
 def open_screens(options: Options, *, mouse: bool = True) -> int:
     """Run the app until it has restored the terminal.
 
-    Then print the runs that are still running, or errors.
+    Then print errors, or the runs that are still running.
     """
     from tui.app.app import BenchtuiApp
 

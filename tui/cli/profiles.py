@@ -90,7 +90,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def add_job(show: argparse.ArgumentParser) -> None:
-    """Add --job; each load generator's name is another spelling of it."""
+    """Add --job; each load generator's name is an alias of it."""
     tools = [f"--{name}" for name in installed()]
     show.add_argument(
         "--job",
@@ -318,7 +318,7 @@ def own_file(name: str, catalogue: Catalogue) -> Path:
 def import_file(args: argparse.Namespace, catalogue: Catalogue) -> int:
     """Write profiles from a job file of a load generator.
 
-    Prints their paths, the main one first, and what could not be kept.
+    Prints their paths, the main one first, and the options that could not be kept.
     """
     from tui.model.problem import user_text
 

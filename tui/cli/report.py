@@ -112,7 +112,7 @@ def shape_of(target: Path | None) -> Shape:
 def source_of(run_dir: Path) -> ReportedRun:
     """Return a run to report.
 
-    Prints problems of published results. Raises BenchtuiError.
+    Prints problems in published results. Raises BenchtuiError.
     """
     from tui.view.report.write import source_at
 

@@ -144,7 +144,7 @@ def add_all(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="0",
         metavar="DURATION",
-        help="wait for hosts in use by another run, at most DURATION if given",
+        help="wait for hosts in use by another run, for up to DURATION if given",
     )
     add("--take-locks", action="store_true", help="run on hosts that another run is using")
     add(

@@ -167,7 +167,7 @@ def add_resuming(actions: Actions) -> None:
     text = "collect results still on the hosts, after the engine died or hosts were unreachable"
     recover = actions.add_parser("recover", help=text)
     recover.add_argument(
-        "runs", metavar="RUN", nargs="*", help=f"{RUN_HELP}; default: all unfinished ones"
+        "runs", metavar="RUN", nargs="*", help=f"{RUN_HELP}; default: all unfinished runs"
     )
     add_flag(recover, "--yes", "has no effect: recover never asks")
     recover.set_defaults(do=recover_runs)
@@ -228,7 +228,9 @@ def recover_runs(args: argparse.Namespace, store: RunStore) -> int:
 
 
 def recover_run(run_dir: Path, *, quiet: bool) -> Recovered:
-    """Finish one run; print errors instead of raising them, so that other runs follow.
+    """Finish one run.
+
+    Prints errors instead of raising them, so that the remaining runs are still recovered.
 
     `quiet`: print no summary.
     """
@@ -308,7 +310,7 @@ def add_proofs(actions: Actions) -> None:
     verify = actions.add_parser(
         "verify",
         help="recompute the load's figures from the raw output, rebuild run.json from the journal,"
-        " and check the checksums",
+        " and verify the checksums",
     )
     verify.add_argument("runs", metavar="RUN", nargs="+", help=f"{RUN_HELP}; or a packed run")
     verify.add_argument(

@@ -224,7 +224,7 @@ def show_run(args: argparse.Namespace, store: RunStore) -> int:
 
 
 def edited_names(record: RunRecord) -> list[str]:
-    """Return what differs between the profile of a run and that profile as it is now."""
+    """Return the differences between a run's profile and the current version of that profile."""
     from tui.engine.inputs.edits import edited_since
 
     own = record.profile

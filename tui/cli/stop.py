@@ -56,7 +56,8 @@ def main(args: argparse.Namespace) -> int:
 def _demand(store: RunStore, run_dir: Path, message: Request) -> None:
     """Send a request to the engine.
 
-    Raises UsageError if it is refused; NotRunning, with the runs that are running.
+    Raises UsageError if the request is refused, and NotRunning, which names the runs that are
+    running, if this run is not.
     """
     from tui.engine.control import NotRunning, demand
 

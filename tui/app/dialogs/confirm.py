@@ -24,7 +24,9 @@ Returned = TypeVar("Returned")
 
 
 class Dialog(CalmScreen, ModalScreen[Returned]):
-    """The base of dialogs: derive, and put the content into a container of class `dialog`.
+    """The base of dialogs.
+
+    Derive from it, and put the content into a container of class `dialog`.
 
     The style sheet is loaded with the first dialog.
     """
@@ -37,7 +39,7 @@ class Dialog(CalmScreen, ModalScreen[Returned]):
     def accepting(self, accept: Callable[[Returned], Awaitable[object]], busy: str = "") -> Self:
         """Have `submit` call a function with the entry; a BenchtuiError keeps the dialog open.
 
-        `busy`: what is shown while the function works.
+        `busy`: the text to show while the function runs.
         """
         self.accept, self.busy = accept, busy
         return self
@@ -60,7 +62,7 @@ class Dialog(CalmScreen, ModalScreen[Returned]):
     def submit(self, entry: Returned) -> None:
         """Close with an entry once it is accepted.
 
-        Otherwise stay open with all that was typed, and show why.
+        Otherwise stay open, keep the input, and show why it is refused.
         """
         if self.accept is None:
             self.dismiss(entry)
@@ -82,20 +84,20 @@ class Dialog(CalmScreen, ModalScreen[Returned]):
             self.is_accepting = False
 
     def show_refusal(self, reason: str) -> None:
-        """Show why the entry is not accepted; an empty text removes it."""
+        """Show why the entry is not accepted; an empty text removes the line."""
         for line in self.query(Refusal):
             line.update(reason)
             line.set_class(bool(reason), "-shown")
 
     def show_busy(self, text: str) -> None:
-        """Show what is being done with the entry; an empty text removes it."""
+        """Show that the entry is being processed; an empty text removes the line."""
         for line in self.query(Refusal):
             line.set_class(bool(text), "-busy")
         self.show_refusal(text)
 
 
 class Refusal(Static):
-    """A line in a dialog: why its entry is not accepted, or what is being done with it."""
+    """A line in a dialog: why its entry is not accepted, or that it is being processed."""
 
     DEFAULT_CSS = """
     Refusal {
@@ -117,7 +119,7 @@ WIDTH = 68
 class DialogChoice(Struct, frozen=True):
     """One answer of a dialog.
 
-    The dialog returns its id; its key works wherever the focus is.
+    The dialog returns the answer's id. The answer's key works wherever the focus is.
     """
 
     id: str
@@ -254,15 +256,15 @@ LEAVE_CHOICES = (
 
 def leave_question(name: str) -> Confirm:
     """Return the dialog that asks whether to detach from the run, stop it, or cancel."""
-    body = "Detach leaves it running; it needs neither benchtui nor this terminal."
+    body = "After Detach, the run continues without benchtui and this terminal."
     return Confirm(f"Run {name} is still running", body, LEAVE_CHOICES, warns=True)
 
 
 class OverwriteDialog(Dialog[bool]):
     """Shows what a run would overwrite, and asks the user to type the name of each target.
 
-    Returns True once every name was typed, None after Escape. If the run is refused, nothing can be
-    typed.
+    Returns True once every name has been typed, None after Escape. If the run is refused, nothing
+    can be typed.
     """
 
     BINDINGS: ClassVar = [

@@ -32,7 +32,7 @@ NAMES = "names, addresses, paths and notes"
 
 
 class ExportFormat(Struct, frozen=True):
-    """A format to choose: what reads it, what it contains, and a line with the details."""
+    """A selectable format: the tools that read it, its contents, and a line with the details."""
 
     name: str
     tools: str
@@ -192,7 +192,7 @@ class ExportDialog(Dialog[ExportRequest | None]):
 
 
 def about_text(each: ExportFormat) -> str:
-    """Return the details of a format, after its name; empty without any."""
+    """Return a format's name and its details; empty without details."""
     return f"{each.name}: {each.details}" if each.details else ""
 
 
@@ -291,6 +291,6 @@ class CopyDialog(Dialog[str | None]):
         begin.update_lines()
 
     def action_take(self, key: str = "") -> None:
-        """Close with the text of a key or, without a key, the one under the cursor."""
+        """Close with the text of a key or, without a key, with the one under the cursor."""
         wanted = key or self.query_one("#copies", PickList).cursor_key
         self.dismiss(next((copy.text for copy in self.copies if copy.key == wanted), None))

@@ -40,8 +40,8 @@ FIELDS = (
         "DNS name or IP; one per host: 10.0.0.[1-4]",
         empty="the name, as ~/.ssh/config resolves it",
     ),
-    FieldSpec("user", "", "", "who logs in", empty="as ~/.ssh/config says, else your own"),
-    FieldSpec("port", "", "", "of the SSH server", empty="as ~/.ssh/config says, else 22"),
+    FieldSpec("user", "", "", "login name", empty="from ~/.ssh/config, otherwise your own"),
+    FieldSpec("port", "", "", "port of the SSH server", empty="from ~/.ssh/config, otherwise 22"),
     FieldSpec("groups", "", "", "names separated by commas, such as ssd,rack-1", empty="none"),
 )
 POINTS, WITHIN = "points", "within"
@@ -103,8 +103,8 @@ def check_names(taken: frozenset[str], text: str) -> str | None:
 def check_address(specs: tuple[str, ...], address: str | None) -> str | None:
     """Return why an address does not fit the hosts, None if it does.
 
-    A range of hosts needs a range of addresses of the same length; several names or ranges must
-    have none.
+    A range of hosts needs a range of addresses of the same length; for several names or ranges, the
+    address must be empty.
     """
     if address is None:
         return None

@@ -87,9 +87,8 @@ def help_sections(screen: str, search: str) -> list[tuple[str, list[Action]]]:
 def help_lines(screen: str, search: str, width: int) -> list[Line]:
     """Return the keys that match a search, each with its full help.
 
-    The keys of a section take as many cells as its longest one. Where there is room, sections are
-    in two columns: the first one is on the left, each further one in the column that is shorter so
-    far.
+    The column of keys is as wide as the section's longest key. If there is room, sections form two
+    columns: the first section is on the left, each further section goes to the shorter column.
     """
     sections = help_sections(screen, search)
     if not sections:
@@ -179,7 +178,7 @@ MOVES = {action.name for action in actions.in_scope("list")} | {"left", "right"}
 def commands_of(screen: str) -> list[Action]:
     """Return the actions that the palette offers on a screen.
 
-    Cursor movements and the way to the screen itself are left out.
+    Leaves out cursor movements, and the action that leads to the screen itself.
     """
     hidden = {*HIDDEN, f"app.{screen}"}
     return [a for a in actions.of_screen(screen) if a.name not in MOVES and a.id not in hidden]
@@ -202,7 +201,10 @@ def command_columns(can_go: Callable[[str], bool]) -> tuple[Column[Action], ...]
 
 
 def why_useless(action: Action, can_go: Callable[[str], bool]) -> str:
-    """Return why an action's screen cannot be shown yet; empty if it can, or if it has none."""
+    """Return why an action's screen cannot be shown yet.
+
+    Empty if it can, or if the action has no screen.
+    """
     if action.scope != "app" or action.name not in BY_NAME or can_go(action.name):
         return ""
     entry = BY_NAME[action.name]

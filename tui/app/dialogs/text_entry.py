@@ -160,7 +160,7 @@ class NewProfile(Dialog[tuple[str, str] | None]):
 class SecretPrompt(Dialog[None]):
     """Asks for the answers to one question, such as a password.
 
-    `answers` is set when it closes: after Enter or Escape, or with the screen.
+    `answers` is set when the dialog closes: after Enter or Escape, or together with the screen.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "give_up", "cancel", show=False)]

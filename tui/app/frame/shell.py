@@ -1,4 +1,4 @@
-"""The app as screens see it: options, paths, selection, and keys typed ahead."""
+"""The app's interface for screens: options, paths, selection, and keys typed ahead."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PATIENCE_S = 0.5  # a removed widget never reports its key as handled
 
 
 class TypeAheadApp(App[Result]):
-    """An app that handles one key at a time, including everything it causes.
+    """An app that handles one key at a time, including all effects of the key.
 
     Keys typed meanwhile wait in a queue.
     """
@@ -139,7 +139,7 @@ class Options(Struct, frozen=True):
 
 
 class AppShell(TypeAheadApp[None]):
-    """The app as screens see it.
+    """The app's interface for screens.
 
     `subjects`: the run or file of each screen that shows one.
     """
@@ -168,7 +168,7 @@ class AppShell(TypeAheadApp[None]):
         self._catalogue: Catalogue | None = None
 
     def notify(self, message: str, **options: Any) -> None:
-        """Show a toast, without interpreting markup in names of hosts, tools and files."""
+        """Show a toast, without interpreting markup in host, tool and file names."""
         super().notify(message, **{"markup": False, **options})
 
     @property
@@ -196,9 +196,9 @@ class AppShell(TypeAheadApp[None]):
         return self.options.inventory or self.paths.inventory
 
     def forget_fleet(self) -> None:
-        """Read inventory and ssh config again at the next use.
+        """Have inventory and ssh config read again at the next use.
 
-        The answers of sources are kept.
+        Answers from sources are kept.
         """
         self._fleet, self._fleet_before = None, self._fleet or self._fleet_before
 
@@ -235,7 +235,7 @@ class AppShell(TypeAheadApp[None]):
             return []
 
     def target_directory(self) -> str | None:
-        """Return the target directory of the selected profile, for the checks of hosts.
+        """Return the target directory of the selected profile, for host checks.
 
         None without a profile, or if the profile or a parameter is invalid.
         """
@@ -267,7 +267,7 @@ class AppShell(TypeAheadApp[None]):
     def place_of(self, name: str) -> str:
         """Return the screen to show for a step.
 
-        For Live it is the replay if no run was watched.
+        For Live, this is the replay if no run was watched.
         """
         return (
             "replay"
@@ -311,7 +311,7 @@ class AppShell(TypeAheadApp[None]):
         self.open("result", run_dir)
 
     def run_ended(self, run_dir: Path) -> None:
-        """Make Result show this run, and Runs move its cursor to it; stop waiting for its end."""
+        """Show this run on Result, move the cursor of Runs to it, stop waiting for its end."""
         self.watched = None if self.watched == run_dir else self.watched
         self.run_to_find = run_dir
         self.subjects["result"] = (run_dir,)

@@ -205,7 +205,7 @@ def footer_width(shown: list[Action]) -> int:
 def hint_content(key: str, label: str, table: Mapping[int, int | str]) -> Content:
     """Return a key with its label; a click presses the key.
 
-    Several keys can be clicked one by one. `table` replaces characters.
+    If there are several keys, each can be clicked. `table` replaces characters.
     """
     parts = [key] if key_of(key) else re.findall(r"[A-Za-z]+|.", key)
     if all(part in KEYS for part in parts if part != " ") and len(parts) > 1:
@@ -322,7 +322,7 @@ class StepScreen(CalmScreen, Screen[None]):
         self.call_later(then, await asyncio.to_thread(work))  # not in the context of this worker
 
     def arrive(self, at: str) -> None:
-        """Move to the place `at`, as another screen asked; the base class has no places."""
+        """Move to the place `at`, which another screen asked for; the base class has no places."""
 
     def show_notice(self, about: str, text: str) -> bool:  # noqa: ARG002
         """Show a permanent notice; an empty text removes it.
@@ -339,7 +339,7 @@ class StepScreen(CalmScreen, Screen[None]):
         self.call_later(then)
 
     def notify(self, message: str, **options: Any) -> None:
-        """Show a toast, without interpreting markup in names of hosts, tools and files."""
+        """Show a toast, without interpreting markup in host, tool and file names."""
         super().notify(message, **{"markup": False, **options})
 
     def refresh_chrome(self) -> None:
@@ -516,7 +516,7 @@ class StepScreens:
     def keep(self, name: str, screen: StepScreen) -> None:
         """Keep a screen under a name.
 
-        The one it replaces is ended once it is no longer displayed.
+        The screen that it replaces ends once it is no longer displayed.
         """
         if name in self.made:
             self._replaced.append(self.made[name])

@@ -32,7 +32,10 @@ CHARTS = "tui.view.comparison_charts"
 
 
 class CompareScreen(StepScreen):
-    """Compares sides of one or several runs; all others are compared with the first side."""
+    """Compares sides, each of one or several runs.
+
+    Every further side is compared with the first.
+    """
 
     SCOPE = "compare"
 
@@ -137,7 +140,7 @@ class CompareScreen(StepScreen):
         return [*lines, *self.fitting(width, self.pane.size.height - len(lines))]
 
     def latency_lines(self, width: int) -> list[Line]:
-        """Return figures and charts of the latencies, with all the room of the pane."""
+        """Return figures and charts of the latencies, to fill the whole pane."""
         from tui.view.comparison_charts import latency_page
 
         assert self.shown is not None
@@ -187,7 +190,7 @@ class CompareScreen(StepScreen):
         self.paint()
 
     def action_method(self) -> None:
-        """Explain how changes were tested, or say it in one line again."""
+        """Explain how changes were tested, or return to the summary in one line."""
         self.explained = not self.explained
         self.paint()
 
@@ -231,7 +234,7 @@ class CompareScreen(StepScreen):
             await copy_of_comparison(self, self.shown)
 
     def action_curves(self) -> None:
-        """Show the latencies in the whole pane, or the page again; for searches, their curves."""
+        """Switch between the page and the latencies, or a search's curves, in the whole pane."""
         if self.searched:
             self.drawn = not self.drawn
             self.paint()

@@ -45,8 +45,8 @@ OVERWRITE = (
 Change = Literal["none", "saved", "conflict", "changed"]
 """How the file on disk changed.
 
-saved: it now equals the edits; conflict: it changed, and there are edits; changed: it changed, and
-there are no edits.
+saved: it now equals the edits; conflict: it changed while there are edits; changed: it
+changed while there are no edits.
 """
 
 

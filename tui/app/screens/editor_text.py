@@ -183,8 +183,8 @@ class YamlArea(TextArea):
     ) -> Style:
         """Return a style.
 
-        That of the cursor line and of a matching bracket has no text colour of its own, so that the
-        colours of the YAML show through.
+        The styles of the cursor line and of a matching bracket have no text colour, so the YAML's
+        colours show through.
         """
         over = any(
             name in ("text-area--cursor-line", "text-area--matching-bracket") for name in names
@@ -212,7 +212,7 @@ class YamlArea(TextArea):
         return self.get_component_rich_style(f"yaml--{kind}", partial=True)
 
     def render_line(self, y: int) -> Strip:
-        """Return one line: the gutter marks a problem, the last cell a line that continues."""
+        """Return one line; the gutter marks a problem, and the last cell a truncated line."""
         strip = super().render_line(y)
         line = y + self.scroll_offset.y
         ground = next(iter(strip), Segment("")).style
@@ -375,7 +375,7 @@ def first_place(text: str) -> tuple[int, int]:
 
 
 def next_problem(problems: Iterable[Problem], after: tuple[int, int]) -> tuple[int, int] | None:
-    """Return the place of the next problem after a place, or else of the first one.
+    """Return the place of the next problem after a place, otherwise of the first problem.
 
     Lines and columns count from 0. None without problems.
     """
@@ -456,7 +456,7 @@ def job_lines(
 
 
 def job_title(judged: LoadedText, last_good: LoadedProfile | None) -> str:
-    """Return the title above the job files that `job_lines` returns: whose they are."""
+    """Return the title above the job files that `job_lines` returns; it names their origin."""
     if judged.loaded is not None:
         return "Job file"
     if last_good is not None:

@@ -89,7 +89,7 @@ class HostsScreen(FilteredScreen):
             await asyncio.wait_for(self.hosts_shown.wait(), FIRST_FRAME_WAITS_S)
 
     async def on_screen_resume(self, event: events.ScreenResume) -> None:  # noqa: ARG002
-        """Show the selection, which another screen may have replaced: "run again" does."""
+        """Show the selection, which another screen may have replaced, as "run again" does."""
         if not self.host_list.was_read:
             return
         if set(self.shell.selection.chosen) - {host.name for host in self.host_list.hosts}:
@@ -239,9 +239,9 @@ class HostsScreen(FilteredScreen):
     @on(events.DescendantFocus)
     @on(events.DescendantBlur)
     def share_room(self) -> None:
-        """Keep the list no taller than its rows: the details get the rest, more when focused.
+        """Keep the list no taller than its rows; the details get the rest, and more while focused.
 
-        A long list on a wide terminal gets all lines: the details are next to it.
+        On a wide terminal a long list gets all lines, because the details are next to it.
         """
         room = self.size.height - CHROME_LINES
         share = FOCUS_SHARE if self.query_one(TextPane).has_focus else SHARE
@@ -324,7 +324,7 @@ class HostsScreen(FilteredScreen):
         why = (
             f"{some(selection.servers)}: a server is only monitored; " if selection.servers else ""
         )
-        more = ", or o makes it generate load" if why else ""
+        more = ", or press o to make it generate load" if why else ""
         self.notify(
             f"{why}tick at least one host that generates load: Space{more}", severity="warning"
         )
@@ -404,8 +404,8 @@ def detail_lines(
 ) -> list[Line]:
     """Return the details of a row.
 
-    `room`: lines that are visible; what the ticked hosts share follows if it fits. `broad`: the
-    terminal is wide, and it follows in any case.
+    `room`: number of visible lines; the facts that ticked hosts share follow if they fit. `broad`:
+    the terminal is wide, and these facts follow in any case.
     """
     host, group = host_list.at(key), host_list.group_at(key)
     if host_list.problem:
@@ -474,7 +474,7 @@ def odd_and_facts(
 def ticked_lines(host_list: HostList, width: int) -> list[Line]:
     """Return what the ticked hosts share, and how they differ.
 
-    Empty with fewer than two of them checked.
+    Empty if fewer than two of them have been checked.
     """
     ticked = host_list.selection.ticked
     facts = {
@@ -542,7 +542,7 @@ def role_runs(host: KnownHost, selection: Selection) -> list[Run]:
 
 
 def verdict_lines(check: HostCheck, host_list: HostList, width: int) -> list[Line]:
-    """Return why a check failed, and what helps: how to verify an unknown key, and trust it."""
+    """Return why a check failed, and the remedy: how to verify an unknown key, and trust it."""
     if check.ok:
         return []
     found, semicolon, more = check.message.partition("; ")

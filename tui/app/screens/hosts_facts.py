@@ -102,7 +102,7 @@ TOLD = (
     *("mem_available_bytes", "target", "target_fstype", "target_source", "target_free_bytes"),
     "target_total_bytes",
 )
-"""Facts that `fact_lines` shows; those of links and disks come besides."""
+"""Facts that `fact_lines` shows in addition to those of links and disks."""
 LINKS = "nics."
 
 
@@ -123,7 +123,7 @@ def further_lines(facts: Facts, odd: Collection[str], width: int) -> list[Line]:
 def fact_lines(facts: Facts, told: Iterable[Labelled] = ()) -> Iterator[Labelled]:
     """Yield the label and the values of each main subject of a host's facts.
 
-    `told`: rows about differences from other hosts; their kernel and links are not repeated.
+    `told`: rows about differences from other hosts; a kernel or links in them are not repeated.
     """
     titles = {runs[0][0].strip() for _, runs in told if runs}
     known = "" if "kernel" in titles else str(facts.get("kernel") or "")

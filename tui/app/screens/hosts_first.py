@@ -1,4 +1,4 @@
-"""Hosts, while nothing is chosen: what to do first, what each screen is for, the presets."""
+"""Hosts while nothing is chosen: what to do first, what each screen is for, and the presets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tui.text.line import (
 WHAT_NOW = (  # the first one is what a new user does
     ("Enter", "benchmark this machine: ticks it and lists the profiles"),
     ("J", "describe a job: pattern, block size, jobs, queue depth, target"),
-    ("n", "add a host over SSH; the inventory and ~/.ssh/config list none"),
+    ("n", "add a host; the inventory and ~/.ssh/config list none"),
     ("?", "show all keys"),
 )
 WITH_HOSTS = (
@@ -62,7 +62,10 @@ def first_lines(width: int, room: int) -> list[Line]:
 
 @cache
 def preset_tags() -> list[str]:
-    """Return the tags of all presets, except published results; a tag is the path of a file."""
+    """Return the tags of all presets, which are the paths of their files.
+
+    Leaves out published results.
+    """
     folder = presets_dir()
     found = (path.relative_to(folder) for path in folder.glob("*/*.yaml"))
     return sorted(str(path.with_suffix("")) for path in found if path.parts[0] != BASELINES)

@@ -70,7 +70,7 @@ class KnownHost(Struct, frozen=True):
 
     @property
     def has_key(self) -> bool:
-        """Whether it has an SSH host key."""
+        """Whether the host has an SSH host key."""
         from tui.remote.way_base import is_over_ssh
 
         return is_over_ssh(self.address)
@@ -79,7 +79,7 @@ class KnownHost(Struct, frozen=True):
 class HostList:
     """All hosts in inventory order, those that match the filter, and the check results.
 
-    Row keys are the names of hosts; for headings `heading_key` of the group.
+    A host's row has the host's name as its key, and a heading has `heading_key` of its group.
     """
 
     def __init__(self, selection: Selection, symbols: Symbols) -> None:
@@ -107,7 +107,7 @@ class HostList:
     # -- of one host
 
     def place(self, host: KnownHost) -> str:
-        """Return a host's address by ssh config or, until that has been read, by the inventory."""
+        """Return a host's address from ssh config or, until that has been read, the inventory."""
         return self.places.get(host.name) or address_text(host.address)
 
     def check_of(self, host: KnownHost) -> HostCheck | None:
@@ -122,7 +122,7 @@ class HostList:
     def facts_together(self, host: KnownHost) -> FactsTogether:
         """Return the facts of a host and its peers.
 
-        Peers are hosts with the same tick or, if no other host has it, of the same group.
+        Its peers are the hosts with the same tick or, if there are none, those in the same group.
         """
         from tui.metrics.facts import compare
 
@@ -230,9 +230,9 @@ def heading_key(group: str) -> str:
 
 
 def address_text(host: HostAddress) -> str:
-    """Return whichever of user, address and port are given: ``bench@10.0.0.1:2222``.
+    """Return user, address and port, as far as given: ``bench@10.0.0.1:2222``.
 
-    Without SSH, return the transport and what it goes through.
+    Without SSH, return the transport and, if any, the host or pod that it goes through.
     """
     if host.transport != "ssh":
         return f"{host.transport} {host.through}" if host.through else "no SSH"
@@ -315,9 +315,9 @@ def run_role(host: KnownHost, selection: Selection) -> Run:
 
 
 def mixed_roles(hosts: Iterable[KnownHost], selection: Selection) -> bool:
-    """Return whether the headings of groups cannot say the roles of their hosts.
+    """Return whether group headings cannot state the roles of their hosts.
 
-    That is so if a group has clients and servers, or if a role differs from the inventory.
+    This is true if a group has both clients and servers, or if a role differs from the inventory.
     """
     return any(
         len({run_role(host, selection) for host in members}) > 1
@@ -393,7 +393,7 @@ def source_note(
 ) -> Run:
     """Return the note at a source's heading.
 
-    It says how many hosts are ticked, and how old the answer is.
+    It gives the number of ticked hosts and the age of the answer.
     """
     if group.title in asking:
         return f"{symbols.wait} querying", ACCENT
@@ -408,7 +408,7 @@ def source_note(
 
 
 def source_lines(group: SourceGroup, symbols: Symbols, width: int) -> list[Line]:
-    """Return the details of a source: its error, when and how it was queried."""
+    """Return the details of a source: its error, and when and how it was queried."""
     failed = indented([(f"{symbols.bad} {group.problem}", BAD)], width, 0) if group.problem else []
     age = group.age_s(datetime.now(UTC))
     by = f", {group.how}" if group.how else ""

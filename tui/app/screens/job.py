@@ -1,6 +1,6 @@
 """A job without a profile: a form with its terms, and the plan beside it.
 
-It is started as on Review.
+It starts in the same way as on Review.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 FIRST_PLACE = "/var/tmp"  # only for this machine: the storage path of other hosts is unknown
 ANYWHERE = {"directory": ("/",)}  # for terms that are checked without a target
-NO_TARGET = "needs a directory on the storage, or a file or device"
+NO_TARGET = "needs a directory on the storage, a file or a device"
 NO_DIRECTORY = "needs a directory on the storage"
 EMPTY = {"directory": "required", "filename": "or a path here"}
 UNUSED = "none"  # in other empty fields without a default
@@ -43,7 +43,7 @@ Typed = tuple[dict[str, str], str]
 
 
 class SavedJob(Struct, frozen=True):
-    """The profile that the fields were saved as: what it says, and the digest of its file."""
+    """The profile that the fields were saved as: its data, and the digest of its file."""
 
     tag: str
     data: dict[str, Any]
@@ -139,7 +139,7 @@ class JobScreen(PlanScreen):
         await self.show_form()
 
     async def show_form(self) -> None:
-        """Show the form and the plan, with the focus on what comes next."""
+        """Show the form and the plan, with the focus on the part that comes next."""
         from_search = self.searched is not None
         if from_search or not self.form.fields:
             await self.fill_form()
@@ -157,7 +157,7 @@ class JobScreen(PlanScreen):
         self.show_keys()
 
     def take_search(self) -> None:
-        """Replace what was typed by the job that a search describes, if there is one."""
+        """Replace the input by the job that a search describes, if there is one."""
         from tui.app.screens.profiles_job import not_understood
 
         if (job := self.searched) is not None:
@@ -228,7 +228,7 @@ class JobScreen(PlanScreen):
     async def keep_typed(self) -> None:
         """Keep the fields as typed; if another load generator was selected, show its fields.
 
-        They have the values that were typed there before, and those of fields that both have.
+        Those fields keep the values typed there before, and take over the values of common fields.
         """
         values = self.form.values
         self.repeat, name = values.pop(review_form.REPEAT) or ONCE, values.pop(TOOL, "")
@@ -285,7 +285,7 @@ class JobScreen(PlanScreen):
         return loaded if loaded.sha256 == saved.sha256 else None
 
     def data_of(self, given: dict[str, tuple[str, ...]], tag: str, repeat: str) -> dict[str, Any]:
-        """Return what the profile of these fields says, without the comment at its top."""
+        """Return the data of the profile made from these fields, without the comment at its top."""
         from tui.engine.inputs.terms import made_profile
         from tui.model.yaml_text import load
 
@@ -302,7 +302,7 @@ class JobScreen(PlanScreen):
             show_text(self.launch_line, Content.styled(text, "bold $warn"))
 
     def show_warnings(self, warnings: list[str]) -> None:
-        """Show the warnings, first what was not understood of a search."""
+        """Show the warnings, beginning with the parts of a search that were not understood."""
         super().show_warnings([*([self.left] if self.left else []), *warnings])
 
     def draft(self) -> Plan | None:
@@ -384,6 +384,6 @@ class JobScreen(PlanScreen):
 
 
 def draft_lines(draft: Plan | None, width: int) -> list[Line]:
-    """Return that the target is missing, then the plan without what depends on it."""
+    """Return a line about the missing target, then the plan without the parts that need it."""
     lines = labelled([("target", LABEL)], [("none yet", WARN)], width, review_plan.INDENT)
     return [*lines, *(review_plan.draft_lines(draft, width) if draft else [])]

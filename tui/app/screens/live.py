@@ -203,9 +203,9 @@ class LiveScreen(WatchingScreen):
         self.points.next_size()
 
     def action_open(self) -> None:
-        """Show the host under the cursor in all panels, or again all hosts.
+        """Show the host under the cursor in all panels, or all hosts again.
 
-        On the line of collapsed hosts, expand it; if the run has ended, show its result.
+        On the line of collapsed hosts, expand the line; if the run has ended, show its result.
         """
         over = live_text.is_over(self.feed)
         if self.table.cursor_key == NOBODY:
@@ -484,9 +484,9 @@ class RunPanels:
         server_table.show(servers, seen_t, self.screen.table.cells.longest_name)
 
     def paint_graphs(self, graphs: Sequence[Graph], *, counted: bool) -> None:
-        """Show the graphs, and one line with their figures for when graphs do not fit.
+        """Show the graphs, and one line with their figures in case the graphs do not fit.
 
-        `counted`: operations on files are counted; they have no bandwidth.
+        `counted`: the load counts operations on files, which have no bandwidth.
         """
         for name, graph in zip(GRAPH_PANELS, graphs, strict=True):
             self.screen.query_one(f"#live-{name}", GraphPanel).show(graph)

@@ -36,7 +36,7 @@ class RunControl:
         self.asked: Confirm | None = None  # the question that is shown
 
     def close_question(self) -> None:
-        """Close the question whether to stop if the run has ended meanwhile."""
+        """Close the dialog that asks whether to stop, if the run has ended meanwhile."""
         if self.asked is not None and self.asked.is_current and not self._can_end():
             self.asked.dismiss(None)
 

@@ -66,8 +66,8 @@ class Rooms:
 def curve_lines(room: int, least: int, others: int, hosts: int) -> int:
     """Return how many of `room` lines a search's curve gets.
 
-    That is `least` and, of the lines that hosts and `others` leave, three fifths; all of them if
-    there are no `others`, such as graphs, which grow as well.
+    It gets `least` lines, plus three fifths of the lines that hosts and `others` leave. If there
+    are no `others` (panels that grow as well, such as graphs), it gets all of those lines.
     """
     spare = max(0, room - others - least - min(hosts, room // 4) - HEADS)
     return min(room - others - LEAST_HOST_LINES, least + (spare * 3 // 5 if others else spare))
@@ -102,8 +102,8 @@ def rooms_of(
 ) -> Rooms:
     """Divide `room` lines among graphs, heat map and hosts.
 
-    On a short terminal (not `roomy`), one line of figures replaces the graphs above a heat map;
-    without the lines for a heat map there are graphs alone. `low`: the heat map may have its
+    On a short terminal (not `roomy`), one line of figures replaces the graphs above a heat map; if
+    there are too few lines for a heat map, only graphs are shown. `low`: the heat map may have its
     minimum height. Not `mapped`: without the heat map.
     """
     graphs, heat = shown.graphs, shown.heat and mapped
@@ -188,7 +188,7 @@ class PanelRooms:
         self._roomy: bool | None = None
 
     def room_for_operations(self, messages: int) -> int:
-        """Return the height of a metadata benchmark.
+        """Return the height of a metadata benchmark's panel.
 
         It gets all lines except some for hosts, servers and messages.
         """
@@ -214,14 +214,14 @@ class PanelRooms:
     def room_for_messages(self, count: int) -> int:
         """Return the height of the messages: a line for each, up to an eighth of the screen.
 
-        0 if there are none, they are hidden or replace the hosts.
+        0 if there are none, if they are hidden, or if they replace the hosts.
         """
         if self.screen.has_class("-log") or not self.is_shown("messages") or not count:
             return 0
         return min(count + 1, max(2, self.screen.size.height // 8))
 
     def give_messages(self, lines: int) -> None:
-        """Set the height of the messages; they have all lines while they replace the hosts."""
+        """Set the height of the messages: all lines while they replace the hosts."""
         log_pane = self.screen.query_one("#live-messages", MessageLog)
         if self.screen.has_class("-log"):
             log_pane.styles.height = "1fr"
@@ -231,7 +231,7 @@ class PanelRooms:
     def share_room(self, others: int, messages: int = 0) -> None:
         """Divide the lines among graphs, heat map and hosts.
 
-        Panels that do not fit are shortened, hosts are collapsed. `others`: lines of all other
+        Panels that do not fit are shortened, and hosts are collapsed. `others`: lines of all other
         panels; `messages`: those of the messages, which give way to large digits.
         """
         others += messages
@@ -332,8 +332,8 @@ class PanelRooms:
     def left_out(self, away: set[str], *, tiles: bool) -> set[str]:
         """Return the panels to leave out of the row of graphs.
 
-        These are the strip of hosts, if it does not fit or hosts are not compared yet, and in a
-        layout with tiles also the first graph.
+        The strip of hosts is left out if it does not fit or hosts are not compared yet. The first
+        graph is left out during layout if there are tiles.
         """
         if not self.compares_hosts or self.look.is_prepared or self.screen.size.width < LEAST_STRIP:
             # during layout, tiles, health line and hosts say what the first graph says
@@ -345,7 +345,7 @@ class PanelRooms:
 
     @property
     def says_layout(self) -> bool:
-        """Whether a layout is under way, whose progress a line shows instead of a panel."""
+        """Whether layout is in progress; a line shows its progress instead of a panel."""
         return self.screen.feed.state.phase == "layout"
 
     @property

@@ -33,7 +33,7 @@ NEXT_SIZE = {"some": "most", "most": "none", "none": "some"}
 
 
 class Look:
-    """What the user looks at: one host or all, one job or all, now or an earlier second."""
+    """The user's choice of view: one host or all, one job or all, now or an earlier second."""
 
     def __init__(self, screen: WatchingScreen) -> None:
         self.screen = screen
@@ -113,7 +113,7 @@ class Look:
     def keep_cursor(self) -> None:
         """Remove the cursor if it is outside the load that is shown.
 
-        A step may have begun, or a replay gone back.
+        A step may have begun, or a replay may have gone back.
         """
         if self.cursor_s is None:
             return
@@ -196,7 +196,7 @@ class HeatMap:
     def beside(self) -> dict[str, HeatBins]:
         """Return the latencies over time for other panels, by direction.
 
-        For a single host they are those that the map has read so far.
+        For a single host, these are the latencies that the map has read so far.
         """
         if self.look.host not in self.screen.feed.state.hosts:
             return self.of_all()
@@ -342,7 +342,7 @@ class BehindGraphs:
     def _find(self) -> tuple[list[Behind], str]:
         """Return the available overlays, or why there are none.
 
-        May take long: reads the list of runs and records.
+        This may be slow, because it reads the list of runs and records.
         """
         from tui.analysis.previous_run import published, run_before
 
@@ -377,7 +377,7 @@ class BehindGraphs:
             self.screen.notify(said)
 
     def _put_next(self, found: list[Behind]) -> None:
-        """Show the next of the overlays, and its name."""
+        """Show the next overlay and its name."""
         order = [None, *found]
         self.shown = order[(order.index(self.shown) + 1) % len(order)]
         said = self.shown.source if self.shown is not None else "nothing"
@@ -435,7 +435,7 @@ class PointsPanels:
             self.matrix_panel.show(self.matrix.cells(state), self.matrix.progress(state))
 
     def next_size(self) -> None:
-        """Give the matrix the lines of the hosts, then none, then both their share again."""
+        """Show the matrix in place of the hosts, then hide it, then show both."""
         if self.matrix.plan is None:
             self.screen.notify("this run has no matrix")
             return

@@ -83,8 +83,8 @@ def job_choices(state: RunState) -> list[tuple[int | None, str | None]]:
 def head(feed: Feed, plan: Plan | None, mode: str, search: SearchView | None = None) -> RunHead:
     """Return the content of the header.
 
-    It has the total progress of several steps, or the time left of a search. Clock and bar of a
-    replay are its position in what was recorded.
+    With several steps it has their total progress, in a search the time left. In a replay, clock
+    and bar show the position in the recording.
     """
     found = _head(feed, plan, mode, search)
     if not isinstance(feed, ReplayFeed):
@@ -164,8 +164,9 @@ def load_start_t(state: RunState, plan: Plan | None) -> float:
 def clock_zero_t(state: RunState, plan: Plan | None) -> float:
     """Return the time in the run from which times of findings and hosts count.
 
-    It is the start of the only load, before it the start of the current phase; 0, the start of the
-    run, if the run has several steps, is a metadata benchmark, or ended before its load.
+    It is the start of the only load or, before that load, the start of the current phase. It is 0,
+    the start of the run, if the run has several steps, is a metadata benchmark, or ended before its
+    load.
     """
     several = plan is not None and len(plan.steps) > 1
     if several or metadata_step(state, plan) is not None:
@@ -188,8 +189,8 @@ def operations_progress(state: RunState, plan: Plan | None) -> tuple[float, floa
 def is_between(state: RunState) -> bool:
     """Return whether a step has ended and the hosts prepare the next one.
 
-    The figures then belong to the step that ended, and are not shown. While that step's results are
-    collected, in a pause and during cleanup, they still are.
+    The figures then belong to the step that ended, and are not shown. They are still shown while
+    that step's results are collected, in a pause, and during cleanup.
     """
     step, current = state.step, state.current.step
     prepared = state.phase in PREPARING and step is not None
@@ -241,8 +242,8 @@ def trail_of(feed: Feed) -> list[tuple[str, str]]:
 def step_of(state: RunState, plan: Plan | None) -> Step | None:
     """Return the current step; None without a plan.
 
-    Between steps and at the end it is the step whose figures are shown, before any step has started
-    the first one.
+    Between steps and at the end, it is the step whose figures are shown; before any step has
+    started, it is the first step.
     """
     if plan is None or not plan.steps:
         return None
@@ -257,7 +258,7 @@ def latency_kind_of(state: RunState, plan: Plan | None) -> str:
 
 
 def operation_of(state: RunState, plan: Plan | None) -> str:
-    """Return what the current step counts in place of I/Os: ``stats``; empty if I/Os."""
+    """Return what the current step counts in place of I/Os: ``stats``; empty if it counts I/Os."""
     step = step_of(state, plan)
     headline = plan.headline_of(step) if plan is not None and step is not None else None
     return (

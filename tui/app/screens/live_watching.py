@@ -196,7 +196,7 @@ class WatchingScreen(FilteredScreen):
     def switch_when_over(self) -> None:
         """Show the result of a run that completed while watched, 3 s after its end.
 
-        Stays on this screen if the user has pressed a key since, or is looking at another one.
+        Does nothing if the user has pressed a key since, or is looking at another screen.
         """
         state = self.feed.state
         self.control.close_question()
@@ -240,7 +240,7 @@ class WatchingScreen(FilteredScreen):
     def end_rest(self) -> None:
         """Include the data of a run with many hosts in garbage collections again.
 
-        The screen has ended, and with it the need for that data.
+        The screen has ended and no longer needs that data.
         """
         if self.rest.excludes:
             gc.unfreeze()
@@ -320,7 +320,7 @@ class WatchingScreen(FilteredScreen):
 
 
 class RefreshInterval:
-    """How often something is due: on every refresh for up to `hosts` hosts, less often for more."""
+    """How often a task is due: on every refresh for up to `hosts` hosts, less often for more."""
 
     def __init__(self, screen: WatchingScreen, hosts: float) -> None:
         self._screen = screen
@@ -333,16 +333,16 @@ class RefreshInterval:
 
     @property
     def refreshes(self) -> int:
-        """Number of refreshes from one time to the next."""
+        """Number of refreshes from one due time to the next."""
         return max(1, round(len(self._screen.feed.state.hosts) / self._hosts))
 
     @property
     def every_s(self) -> float:
-        """Seconds from one time to the next."""
+        """Seconds from one due time to the next."""
         return self.refreshes / self._screen.rate_hz
 
     def is_due(self) -> bool:
-        """Return whether it is time again; if so, the next time is counted from now."""
+        """Return whether the task is due; if so, the interval to the next time starts now."""
         now_s = time.monotonic()
         due_s = (self.refreshes - EARLY) / self._screen.rate_hz
         if self.refreshes > 1 and now_s - self._last_s < due_s:
@@ -352,14 +352,14 @@ class RefreshInterval:
 
 
 class Rest:
-    """Excludes what has been read of a live run from garbage collection, once per measurement."""
+    """Excludes the data of a live run from garbage collection, once per measurement."""
 
     def __init__(self) -> None:
         self.measurement: Measurement | None = None  # the last one that was excluded
         self.excludes = False
 
     def leave_so_far(self, state: RunState) -> None:
-        """Exclude what was read of a long journal; a full pass over it would take 150 ms."""
+        """Exclude the data of a long journal; a full collection of it would take 150 ms."""
         if len(state.hosts) >= MANY_HOSTS:
             self.excludes = True
             gc.freeze()
@@ -367,7 +367,7 @@ class Rest:
     def leave(self, state: RunState, *, anew: bool) -> None:
         """Exclude everything that exists, once per measurement.
 
-        `anew`: the journal has just been read; otherwise wait until the load has figures of three
+        `anew`: the journal has just been read; otherwise wait until the load has figures for three
         seconds.
         """
         current, span = state.current, state.current.whole.span
@@ -458,7 +458,7 @@ async def in_slices(parts: Iterator[None], shell: AppShell, wanted: Callable[[],
 
 
 class Judging:
-    """The findings of one run; they start over if the state does, as after seeking back."""
+    """The findings of one run; they start again with the state, such as after seeking back."""
 
     def __init__(self, run_dir: Path, plan: Plan | None) -> None:
         self.run_dir = run_dir
@@ -488,7 +488,7 @@ class Judging:
     async def look(self, state: RunState, shell: AppShell, *, at_once: bool = False) -> None:
         """Run the checks that are due, without delaying keys.
 
-        `at_once`: they are due now, and report findings over enough time without a second look.
+        `at_once`: all checks are due now; a finding that covers enough time needs no second check.
         """
         if (
             self.plan is not None

@@ -60,7 +60,7 @@ class Preflight:
         self.plan, self.answers, self.asked_at = plan, answers, self.clock()
 
     def hold_for(self, plan: Plan | None) -> None:
-        """Discard the answers unless they are about this plan."""
+        """Discard the answers unless they are for this plan."""
         if plan != self.plan:
             self.plan, self.answers = None, ()
 
@@ -123,7 +123,7 @@ RateKey = tuple[str | None, tuple[str, ...]]
 
 
 def rate_key(plan: Plan) -> RateKey:
-    """Return what the rate of a layout depends on: target and hosts."""
+    """Return the key of a layout's rate: target and hosts."""
     return plan.target, tuple(host.name for host in plan.hosts)
 
 
@@ -172,7 +172,7 @@ class PlanPane(TextPane):
 
     @property
     def facts_known(self) -> Mapping[str, Mapping[str, Fact]]:
-        """Facts by host: those of the preflight, before it those of the Hosts screen."""
+        """Facts by host: from the preflight or, before it, from the Hosts screen."""
         return {each.host: each.facts for each in self.answers} or self.facts
 
     def ahead_of(self, plan: Plan) -> LayoutAhead:
@@ -209,11 +209,11 @@ class PlanPane(TextPane):
             self.show(lambda width: indented([(problem, BAD)], width, 0))
 
     def show_old(self) -> None:
-        """Say that what is shown is not the plan of the selection."""
+        """Show that the pane does not show the plan of the selection."""
         entitle(self, subtitle="plan is out of date" if self._built else "no plan yet")
 
     def show_titles(self) -> None:
-        """Show what the pane shows now, and what its key would show."""
+        """Set the titles: the current view, and the view that the key switches to."""
         title, key = ("Job files", "v plan") if self.shows_jobs else ("Run plan", "v job file")
         entitle(self, title, key if self.takes_keys else "")
 

@@ -116,7 +116,7 @@ class LaunchLine(Static):
         return self.early == 1 and not self.seen
 
     def await_plan(self) -> None:
-        """Block the key until there is a new plan; a key pressed meanwhile starts that one."""
+        """Block the key until there is a new plan; a key pressed meanwhile starts the new plan."""
         self.seen, self.awaits = False, True
         if self._seeing is not None:
             self._seeing.stop()
@@ -128,7 +128,7 @@ class LaunchLine(Static):
         self.call_after_refresh(self.wait_for_reader)
 
     def wait_for_reader(self) -> None:
-        """Start the waiting time; an early key starts it again."""
+        """Start the waiting time; an early key restarts it."""
         if self._seeing is not None:
             self._seeing.stop()
         self._seeing = self.set_timer(READ_S, self.plan_seen)
@@ -178,7 +178,7 @@ class LaunchLine(Static):
 
 
 class PlanBuilder:
-    """Builds plans, and knows whether the last one took long."""
+    """Builds plans, and records whether the last one took long."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -423,7 +423,7 @@ class PlanScreen(StepScreen):
             self.launch_line.forget_early_key()
 
     def note_start(self) -> None:
-        """Take note that the plan was started."""
+        """Record that the plan was started."""
 
     def on_screen_suspend(self) -> None:
         """Forget an early key, and note whether the screen was left."""
@@ -433,7 +433,7 @@ class PlanScreen(StepScreen):
             await_plan(self)  # it is on the screen again before the next plan
 
     def action_launch(self) -> None:
-        """Start the plan; first ask to type the names of everything it overwrites."""
+        """Start the plan; first ask the user to type the name of everything it overwrites."""
         if self.starting:
             return  # already starting
         if not self.launch_line.seen and self.problem is None and self.shell.selection.ready:
@@ -449,7 +449,7 @@ class PlanScreen(StepScreen):
     async def launch(self, plan: Plan) -> None:
         """Start the engine on a plan, and show the run.
 
-        If data could be lost or steps skipped, examine the hosts first, and ask.
+        If data could be lost, or steps could be skipped, examine the hosts first, and ask.
         """
         person = Remembering(partial(text_entry.ask, self.app))
         found: Preview | None = None
@@ -481,7 +481,7 @@ class PlanScreen(StepScreen):
 def ask_for_name(
     screen: PlanScreen, save: Callable[[str | None], Coroutine[Any, Any, None]]
 ) -> None:
-    """Ask for the name that a profile is to be saved as; `save` gets it."""
+    """Ask for a name to save a profile under, and pass it to `save`."""
     from tui.engine.inputs.profile_files import free_tag
 
     if screen.plan is None or screen.loaded is None:
@@ -494,7 +494,7 @@ def ask_for_name(
 
 
 def await_plan(screen: PlanScreen) -> None:
-    """Say that the plan on the screen is old; a key that starts a plan waits for the next one."""
+    """Say that the plan on the screen is outdated; the start key waits for the next plan."""
     screen.plan, screen.problem = None, None
     screen.launch_line.await_plan()
     screen.plan_pane.show_old()

@@ -83,7 +83,7 @@ class ProfilesScreen(FilteredScreen):
         self.set_interval(CHECK_FILES_S, self.check_for_changes)
 
     async def on_screen_resume(self, event: events.ScreenResume) -> None:  # noqa: ARG002
-        """Move the cursor to a profile that another screen selected since."""
+        """Move the cursor to a profile that another screen has selected since."""
         tag, before = self.shell.selection.profile, self.selected
         self.selected = tag
         if tag and tag != before and self.entries:
@@ -141,7 +141,7 @@ class ProfilesScreen(FilteredScreen):
     def filter_changed(self) -> None:
         """Show the matches and move the cursor to the best one, while typing.
 
-        That is the job if every word describes it, or if no profile matches.
+        The best match is the job if every word describes it, or if no profile matches.
         """
         super().filter_changed()
         best = (
@@ -169,9 +169,9 @@ class ProfilesScreen(FilteredScreen):
         self.show_details()
 
     def show_details(self) -> None:
-        """Show the profile under the cursor, or on a heading its family.
+        """Show the profile under the cursor or, on a heading, its family.
 
-        Without rows, show why.
+        Without rows, show why there are none.
         """
         entry, key = self.current, self.picklist.cursor_key
         if self.job is not None and key == profiles_job.NEW_JOB:
@@ -206,7 +206,7 @@ class ProfilesScreen(FilteredScreen):
     def show_view_key(self) -> None:
         """Show the key that switches between description and job file.
 
-        Not while the filter has the focus, which takes letters as text.
+        Hide it while the filter has the focus, because the filter takes letters as text.
         """
         works = self.current is not None and not self.filter.has_focus
         key = "v description" if self.shows_job else "v job file"

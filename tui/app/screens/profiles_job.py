@@ -35,7 +35,7 @@ INDENT = 15
 def offered(entries: Sequence[CatalogueEntry], search: str) -> JobInWords | None:
     """Return the job that a search describes, if it is about a job rather than a profile.
 
-    More words must be about a job than not. A single word that matches a profile is a filter.
+    Most words must be about a job. A single word that matches a profile is a filter.
     """
     from tui.engine.inputs.job_words import job_in
 

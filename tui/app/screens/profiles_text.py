@@ -87,8 +87,8 @@ def key_of(row: CatalogueEntry | Recent) -> str:
 def score(entry: CatalogueEntry, search: str) -> int:
     """Return how well a profile matches a search; 0 for no match.
 
-    Best is a word at the start of the tag or name, then a word in the tag, then a word in the
-    title, then the letters of the word in the tag, in order. The worst word of the search decides.
+    The best match is a word at the start of the tag or name, followed by a word in the tag, a word
+    in the title, and the letters of a word in the tag, in order. The worst match of a word decides.
     """
     return min((_word_score(entry, word) for word in search.lower().split()), default=1)
 
@@ -207,7 +207,7 @@ def columns(
 def top_rows(entries: Sequence[CatalogueEntry], used: Sequence[str]) -> list[Recent | Heading]:
     """Return the recently used profiles under a heading, newest first.
 
-    Before one was used, a profile to start with.
+    If none has been used yet, return a profile to start with.
     """
     if recent := _recent(entries, used):
         return [Heading("#@", "recently used", (str(len(recent)), LABEL)), *recent]
@@ -226,7 +226,7 @@ def _recent(entries: Sequence[CatalogueEntry], used: Sequence[str]) -> list[Rece
 
 
 def rows(entries: Sequence[CatalogueEntry], search: str = "") -> list[CatalogueEntry | Heading]:
-    """Return the profiles under a heading per family, with what the search matches in it."""
+    """Return the profiles under a heading per family, in which matches of the search are marked."""
     found: list[CatalogueEntry | Heading] = []
     for family in dict.fromkeys(family_of(entry.tag) for entry in entries):
         members = [entry for entry in entries if family_of(entry.tag) == family]

@@ -108,8 +108,8 @@ class ResultPage(Lines):
 def filled(page: Page, width: int, height: int, room: int) -> list[Line]:
     """Return the lines of a page, with a chart as high as `room` allows.
 
-    The chart grows or shrinks so that the page fits the screen or, on small ones, so that the whole
-    chart is visible without scrolling.
+    The chart grows or shrinks so that the page fits the screen or, on a small screen, so that the
+    whole chart is visible without scrolling.
     """
     if shown_tab(page).name == "time" and width < NARROW:
         height = min(height, max((room - 1) // 2 - 1, LEAST_HEIGHT))  # two charts, each whole
@@ -261,7 +261,7 @@ class ResultScreen(StepScreen):
         self.show_keys()
 
     def show_keys(self) -> None:
-        """Show the keys that do something now, and the one that scrolls if not all lines fit."""
+        """Show the keys that are useful now, and the scroll key if not all lines fit."""
         scrolls = self.scroll.show_vertical_scrollbar
         unused = self.useless if scrolls else {*self.useless, "result.down"}
         self.query_one(KeyBar).leave_out(*unused)
@@ -336,9 +336,9 @@ class ResultScreen(StepScreen):
             self.scroll.scroll_to_region(Region(0, max(0, place - 1), 1, 3), animate=False)
 
     def action_move_cursor(self, rows: int, columns: int) -> None:
-        """Move the cursor of the matrix.
+        """Move the cursor of the matrix; at the first or last row, scroll.
 
-        Without a matrix, show the next tab or scroll; at its first or last row, scroll.
+        Without a matrix, show the next tab or scroll.
         """
         moved = self.page.with_cursor(rows, columns) if self.page is not None else None
         if moved is not None:

@@ -470,7 +470,7 @@ def _two_charts(
 def _table(
     step: StepRecord, found: dict[str, Latency], kind: str, width: int, *, deep: bool
 ) -> list[Line]:
-    """Return the percentiles of each direction; `deep`: with those that only many I/Os have."""
+    """Return the percentiles of each direction; `deep`: also those that need many I/Os."""
     wide = width >= 12 + len(found) * (CELL + BEHIND)
     shown = (
         list(found)
@@ -537,9 +537,9 @@ def _deviation(latency: Latency) -> str:
 
 
 def facts_lines(page: Page, width: int, _: int) -> list[Line]:
-    """Return notes, tags, changed parameters, host facts, leftovers, path of the record.
+    """Return notes, tags, changed parameters, host facts, leftovers and path of the record.
 
-    First what matters in a few lines, then every other fact.
+    The most important facts come first, in a few lines, then all others.
     """
     from tui.record.host_facts import facts_together
     from tui.text.fact_table import table_lines

@@ -103,9 +103,9 @@ def matrix_of(
 
 
 def shown_figure(record: RunRecord, metric: ChartMetric | None) -> Headline | None:
-    """Return a metric's figure in the headline's direction; None without a metric.
+    """Return a metric's figure in the headline's direction.
 
-    The headline itself is then shown.
+    None without a metric; the headline itself is shown then.
     """
     if metric is None:
         return None
@@ -228,13 +228,13 @@ def table_and_chart(
 
 
 def cell_runs(cell: Cell, table: MatrixTable, width: int) -> list[Run]:
-    """Return what a table does not show of the cell under the cursor: spread, latency, state."""
+    """Return details of the cell under the cursor that its table does not show."""
     scale = scale_of([cell])
     parts: list[Run] = [("› ", "accent"), (cell.name, VALUE)]
     texts: list[str] = []
     if len(cell.values) > 1:
         texts.append(
-            f"{len(cell.values)} times"
+            f"{len(cell.values)} repetitions:"
             f" {scale.text(min(cell.values))}–{scale.text(max(cell.values))}"
         )
     if cell.ci is not None and shows_ci(cell.values, cell.ci):
@@ -472,7 +472,7 @@ METRIC_KEYS: tuple[tuple[ChartMetric, str, str], ...] = (
 def metric_rule(page: Page, title: str, width: int, *, alone: bool = False) -> Line:
     """Return a heading with the keys that select the metric; those that are drawn are bright.
 
-    `alone`: only the selected one is drawn, otherwise latency beside a rate.
+    `alone`: only the selected metric is drawn; otherwise a rate has latency beside it.
     """
     drawn = {page.metric} if alone else {"latency", "iops", page.metric}
     drawn -= {"iops"} if page.metric == "bandwidth" else set()
@@ -499,11 +499,11 @@ def hint_lines(view: PublishedView | None, width: int) -> list[Line]:
 
 
 def published_lines(view: PublishedView | None, tag: str, width: int) -> list[Line]:
-    """Return the page of published results; it begins with whether they can be compared."""
+    """Return the page of published results; the first lines say whether they can be compared."""
     if view is None:
         text = (
-            f"no published results for {tag}; put your own into the folder baselines next to your"
-            " profiles"
+            f"no published results for {tag}; "
+            "put your own into the baselines folder next to your profiles"
         )
         return [key_rule("Published", BACK, width), *labelled([], [(text, TEXT)], width)]
     lines = [key_rule(f"Published: {view.title}", BACK, width)]

@@ -48,7 +48,7 @@ def refused_lines(page: Page, width: int) -> list[Line]:
 
 
 def reason_text(page: Page) -> str:
-    """Return that nothing was measured, and why, without the hosts that are listed below."""
+    """Return the statement that nothing was measured, and why, without the hosts listed below."""
     reason = run_text(page.record.reason)
     for each in shared_problems(page.record):
         reason = reason.removesuffix(f": {', '.join(each.hosts)}")

@@ -88,8 +88,8 @@ def summary_lines(page: Page, width: int, chart_height: int) -> list[Line]:
     """Return the summary: figures, verdict, bottleneck, latencies, hosts, chart, findings.
 
     Objections and published results follow the findings, before any charts of metadata operations
-    or of a suite's row; a narrow screen counts them below the bottleneck. A run that measured
-    nothing has the reason and its findings instead.
+    or of a suite's row; on a narrow screen, a line below the bottleneck counts them. A run that
+    measured nothing has the reason and its findings instead.
     """
     found = finding_lines(page, width)
     if measured_nothing(page.record):
@@ -173,9 +173,9 @@ def title_line(page: Page, width: int) -> Line:
 
 
 def badge_of(record: RunRecord, *, brief: bool = False) -> Run:
-    """Return the state of a run as a badge, or that the load of a complete run ended early.
+    """Return a badge: the state of a run, or ENDED EARLY if a complete run's load did.
 
-    Unless `brief`, the latter includes for how long the load ran.
+    Unless `brief`, the latter includes the time that the load ran.
     """
     early = early_text(record) if record.state == "complete" else ""
     if early:
@@ -223,14 +223,14 @@ def is_length(page: Page, name: str, value: object) -> bool:
 
 
 def length_told(page: Page) -> bool:
-    """Return whether the page tells at its top how long the only step measured."""
+    """Return whether the top of the page says how long the only step measured."""
     return bool(measured_text(page) or early_text(page.record)) and len(page.record.steps) == 1
 
 
 def measured_text(page: Page) -> str:
     """Return how long the only step measured.
 
-    Empty with several steps, or if the step ended early, which a note says.
+    Empty with several steps, or if the step ended early (a note reports that).
     """
     from tui.record.headline import is_short
     from tui.record.step import measured_s
@@ -245,7 +245,7 @@ def measured_text(page: Page) -> str:
 def below_lines(page: Page, width: int) -> list[Line]:
     """Return the counts of objections, findings and published results, with the keys for them.
 
-    Empty on a wide screen, which has room for these themselves.
+    Empty on a wide screen, which has room to show them in full.
     """
     if width >= NARROW:
         return []
@@ -415,7 +415,7 @@ def host_problems(page: Page, width: int) -> list[Line]:
 
 
 def finding_lines(page: Page, width: int) -> list[Line]:
-    """Return one line per finding; their number and the key unless lines above have both."""
+    """Return one line per finding; also their number and the key, unless lines above have both."""
     from tui.view.findings import brief_lines
 
     found = page.record.findings

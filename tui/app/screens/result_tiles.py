@@ -193,8 +193,8 @@ def _sum(values: Iterable[float | None]) -> float | None:
 def shown_percentiles(search: SearchRecord | None, found: HeadlineRecord | None) -> list[float]:
     """Return the percentiles shown as tiles, in ascending order: the median and p99.
 
-    If a limit of the search is another percentile, it replaces the median. If the headline is a
-    mean or another percentile, it replaces the median, and has its own tile.
+    If a limit of the search is another percentile, that percentile replaces the median. If the
+    headline is a mean or another percentile, it has its own tile, which replaces the median.
     """
     for limit in search.limits if search is not None else ():
         if limit.percentile is not None and limit.percentile not in (MEDIAN, TAIL):
@@ -299,8 +299,9 @@ def operation_tiles(metadata: MetadataRecord, found: HeadlineRecord | None) -> l
 def verdict_lines(page: Page, width: int) -> list[Line]:
     """Return the verdict in one line, in full if it is bad or the run is incomplete.
 
-    Otherwise it ends with what fits: how the run ended, changed thresholds, how many checks ran. A
-    verdict that differs from the sealed one has a line of its own, so that it is never truncated.
+    Otherwise these follow if they fit: how the run ended, changed thresholds, and how many checks
+    ran. A verdict that differs from the sealed one has a line of its own, so that it is never
+    truncated.
     """
     from tui.text.comparison_texts import NOT_AS_SEALED
 

@@ -94,7 +94,10 @@ class ReviewScreen(PlanScreen):
 
     @property
     def back(self) -> str:
-        """Name of the screen that Escape leads to; after "run again", where that was pressed."""
+        """Name of the screen that Escape leads to.
+
+        After "run again", this is the screen where it was pressed.
+        """
         return self.shell.again_from or super().back
 
     # -- what is chosen

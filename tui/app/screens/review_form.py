@@ -201,7 +201,7 @@ SWEEP_HINT = "values to measure in turn: numjobs=1,2,4"
 
 
 def fields_words() -> Words:
-    """Return how messages about a plan name the fields: by label."""
+    """Return the words for fields in messages about a plan: their labels."""
     from tui.engine.plan.choices import Words
 
     return Words(
@@ -217,7 +217,7 @@ def fields_words() -> Words:
         attest="",
         role="",
         name_limits="in the field 'limits', such as p99.9 < 2ms",
-        name_hosts="1 chooses more",
+        name_hosts="press 1 to choose more",
         no_search="'search' is set to none",
         what_searches="set 'search' to a kind of search",
     )
@@ -275,7 +275,7 @@ def attest_specs(asked: Mapping[str, str], selection: Selection) -> list[FieldSp
 
 
 def job_labels(loaded: LoadedProfile) -> dict[str, str]:
-    """Return the labels of the job form, by parameter; empty for profiles not made by it."""
+    """Return the labels of the job form, by parameter; empty for profiles not made by that form."""
     from tui import workloads
     from tui.workloads.terms import was_made
 

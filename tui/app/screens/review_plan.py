@@ -53,7 +53,7 @@ POINTS_SHOWN = 24
 
 
 def launch_line(plan: Plan, ahead: LayoutAhead = NOTHING_KNOWN) -> str:
-    """Return the plan in one line: hosts and time; of a search, how many points at most."""
+    """Return the plan in one line: hosts and time, and the maximum number of points of a search."""
     hosts = plan.hosts[0].name if len(plan.hosts) == 1 else f"{len(plan.hosts)} hosts"
     if plan.servers:
         hosts += (

@@ -79,7 +79,7 @@ CHROME_LINES = 2  # top line and keys
 
 
 class RowContext(Struct, frozen=True):
-    """The runs with the same setup, and in which parameters runs of a profile differ."""
+    """The runs with the same setup, and the parameters in which runs of a profile differ."""
 
     history: EarlierRuns
     apart: Mapping[str, str]
@@ -137,7 +137,7 @@ class RunsScreen(FilteredScreen):
 
     @property
     def around(self) -> RowContext:
-        """What the cells of a row need to know about the other runs."""
+        """Data about the other runs, for the cells of a row."""
         return RowContext(self.history, self.apart)
 
     @property
@@ -170,7 +170,7 @@ class RunsScreen(FilteredScreen):
 
     @on(events.ScreenResume)
     def read_again(self) -> None:
-        """Reload the runs and what their profiles say, because both may have changed."""
+        """Reload the runs and the state of their profiles, because both may have changed."""
         self.preview.forget_profiles()
         self.find_run()
         self.load()
@@ -224,7 +224,10 @@ class RunsScreen(FilteredScreen):
     @on(events.DescendantFocus)
     @on(events.DescendantBlur)
     def share_room(self) -> None:
-        """Keep the list no taller than its rows; the preview gets the rest, more when focused."""
+        """Keep the list no taller than its rows.
+
+        The preview gets the rest, and more while focused.
+        """
         room = self.size.height - CHROME_LINES
         share_height(self.picklist, room, self.preview.least_lines(room))
 
@@ -432,7 +435,9 @@ def columns(
 
 
 def state_of(run: RunSummary, symbols: Symbols, cells: int) -> Run:
-    """Return the state of a run, or that it is invalid and, if `cells` allow it, the first reason.
+    """Return the state of a run.
+
+    For an invalid run, this is INVALID and, if `cells` allow, the first reason.
 
     `cells`: width of the list.
     """
@@ -459,9 +464,9 @@ def started(run: RunSummary, history: EarlierRuns, *, brief: bool) -> str:
 
 
 def change_of(run: RunSummary, history: EarlierRuns, *, tight: bool) -> Run:
-    """Return the change of the headline since the run before with the same setup.
+    """Return the change of the headline since the previous run with the same setup.
 
-    `tight`: for an invalid run, that it is invalid, which no other column has room for.
+    `tight`: for an invalid run, return INVALID, because no other column has room for it.
     """
     if tight and run.verdict == "invalid":
         return "INVALID", BAD
@@ -481,7 +486,7 @@ def named(run: RunSummary) -> list[Run]:
 
 
 def headline_run(run: RunSummary, *, with_state: bool = False) -> Run:
-    """Return the headline of a run, in its short form if there is one; of an invalid run dimmed.
+    """Return the headline of a run, in its short form if there is one; dimmed for an invalid run.
 
     `with_state`: for a run without figures, its state.
     """
@@ -519,7 +524,7 @@ def verdict_of(run: RunSummary) -> Run:
 def note_text(run: RunSummary) -> str:
     """Return problem, owner, title and last note of a run, separated by commas.
 
-    A failed run without a problem has the reason of its failure in that place.
+    For a failed run without a problem, the reason for the failure takes its place.
     """
     why = run.why if run.state == "failed" else ""
     return ", ".join(
@@ -585,7 +590,7 @@ def when(utc: str | None) -> str:
 def oldest_first(keys: Iterable[str], runs: Iterable[RunSummary]) -> list[str]:
     """Return the keys of runs that are in the list, oldest run first.
 
-    The first one is what others are compared with.
+    The other runs are compared with the first one.
     """
     begun = {key_of(run): run.utc or key_of(run) for run in runs}
     return sorted((key for key in keys if key in begun), key=begun.__getitem__)

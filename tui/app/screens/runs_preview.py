@@ -62,7 +62,7 @@ RESTS_S = 0.15  # delay while the cursor moves
 
 
 class Planned(Struct, frozen=True):
-    """Changed parameters of a run, and what was edited in its profile since."""
+    """Changed parameters of a run, and the later edits to its profile."""
 
     changed: Mapping[str, str] = {}
     edited: Sequence[str] = ()
@@ -173,8 +173,8 @@ class RunPreview(TextPane):
     def run_lines(self, run: RunSummary, run_dir: Path, width: int) -> list[Line]:
         """Return the facts of a run, with all findings and notes if they fit.
 
-        Charts are beside them or, if findings and notes are there, below them, once the record has
-        been read and if they fit.
+        Once the record has been read, charts that fit are beside the facts or, if the run has
+        notes, warnings or errors, below them.
         """
         roomy, large, read = self.has_room(ROOMY_FROM), self.has_room(LARGE_FROM), self.measured
         height = self.size.height
@@ -218,12 +218,12 @@ class RunPreview(TextPane):
 
     @work(exclusive=True, group="planned", exit_on_error=False)
     async def read_planned(self, run_dir: Path) -> None:
-        """Read the changed parameters of a run and what was edited since, and show them."""
+        """Read the changed parameters of a run and later edits to its profile, and show them."""
         self.planned[run_dir] = await asyncio.to_thread(planned, run_dir, self.profiles)
         self.show_read(run_dir)
 
     def forget_profiles(self) -> None:
-        """Look again at what was edited: the profiles may have changed."""
+        """Look for edits again, because the profiles may have changed."""
         self.planned.clear()
         if self.shown is not None:
             self.show_run(*self.shown)
@@ -288,8 +288,8 @@ def preview(
 ) -> list[Line]:
     """Return the most important facts of a run, with findings and notes beside them.
 
-    `every`: all findings and notes. `whole`: all hosts too. `short`: a single line for what the
-    list shows already.
+    `every`: all findings and notes. `whole`: all hosts too. `short`: a single line for the facts
+    that the list shows already.
     """
     half = (width - GUTTER) // 2 if width >= LEAST_FOR_TWO else width
     if short and not whole:
@@ -330,7 +330,7 @@ def _figures(run: RunSummary) -> Iterator[list[Run]]:
 
 
 def _change(run: RunSummary, earlier: Sequence[RunSummary], width: int) -> Iterator[Line]:
-    """Yield how the headline changed since the run before."""
+    """Yield the change of the headline since the previous run."""
     if not earlier:
         return
     when = brief_time(earlier[0], stamp(run))
@@ -410,7 +410,10 @@ def _judgement(run: RunSummary, width: int) -> Iterator[Line]:
 
 
 def _is_said(run: RunSummary) -> bool:
-    """Return whether the verdict has a line of its own: all but plainly valid, complete runs."""
+    """Return whether the verdict has a line of its own.
+
+    It has none if the run is complete and plainly valid.
+    """
     return run.state != "complete" or run.verdict != "valid" or bool(run.caveats)
 
 
@@ -420,7 +423,7 @@ def _facts(run: RunSummary, planned: Planned, width: int, whole: bool) -> Iterat
 
 
 def _brief_facts(run: RunSummary, planned: Planned, width: int) -> Iterator[Line]:
-    """Yield the facts, two short ones in a line, without the id, which the full preview has."""
+    """Yield the facts, two short ones per line, without the ID, which the full preview shows."""
     facts = _named_facts(run, planned, width, False)
     facts.pop("id")
     yield from paired(((name, (text, TEXT)) for name, text in facts.items()), width, GUTTER)

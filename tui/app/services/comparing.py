@@ -61,7 +61,7 @@ class ShownComparison(Struct, frozen=True):
         return f"{when(side[0])[5:] or side[0].run_id}  {title}".rstrip()
 
     def lines(self, width: int) -> list[Line]:
-        """Return what keys would change, and how many runs each side has."""
+        """Return the effects of the keys, and how many runs each side has."""
         told = []
         if len(self.sides) > 2:
             told += [f"x makes the next {self._thing} A"]

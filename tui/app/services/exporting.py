@@ -100,7 +100,7 @@ async def report_runs(
         screen.notify(f"wrote {path}")
 
     dialog = ExportDialog(f"Report of {name}", FORMATS, propose, screen.shell.symbols)
-    busy = "; unpacks numpy and scipy first, once" if are_packed() else ""
+    busy = "; the first report unpacks numpy and scipy" if are_packed() else ""
     await screen.app.push_screen_wait(dialog.accepting(write, f"{WRITING}{busy}"))
 
 
@@ -213,7 +213,7 @@ def _copies(run_dir: Path) -> list[Copy]:
 
 
 async def import_kept(screen: Widget, text: str, runs: Path) -> list[str]:
-    """Import runs from a path into the directory `runs`, say so, and return their ids.
+    """Import runs from a path into the directory `runs`, report them, and return their IDs.
 
     Raises BenchtuiError.
     """

@@ -44,7 +44,7 @@ async def agree_to_leave_out(app: App[Any], plan: Plan) -> bool:
 async def agree_to_overwrite(app: App[Any], plan: Plan, found: Preview | None) -> Plan | None:
     """Return the plan, once the user has typed the name of everything it overwrites.
 
-    At once if it overwrites nothing; None if the run is refused, or the user cancels.
+    Returns at once if it overwrites nothing, None if the run is refused or the user cancels.
     """
     if found is None or not (found.names or found.problems):
         return plan

@@ -35,7 +35,7 @@ async def check_each(
 ) -> AsyncIterator[HostCheck]:
     """Check all hosts in parallel; yield each result as it arrives.
 
-    `asker` is asked for passwords and the like. `programs`: a directory of load generators to copy
+    `asker` provides passwords and other answers. `programs`: a directory of load generators to copy
     to the hosts for the check. Raises UsageError for files in it that are not programs.
     """
     from tui.engine.preflight.host_check import check_hosts
@@ -63,8 +63,8 @@ async def check_each(
 def places_of(addresses: Sequence[HostAddress], ssh_config: Path | None) -> dict[str, str]:
     """Return how ssh config reaches each host (user, address, port, bastions), by host name.
 
-    Hosts that are not reached over SSH are left out, and hosts whose configuration cannot be read:
-    their check says why.
+    Leaves out hosts that are not reached over SSH, and hosts whose configuration cannot be read;
+    the check of such a host says why.
     """
     from tui.remote.connections import Connections
     from tui.remote.way_base import is_over_ssh
@@ -113,9 +113,9 @@ async def preview_plan(plan: Plan, paths: Paths, asker: Asker | None) -> tuple[P
 def free_space(plan: Plan, facts: Mapping[str, Mapping[str, Fact]]) -> tuple[str, int | None]:
     """Return the free space at a plan's target as text, and in bytes over all hosts.
 
-    ``7 TiB free`` on one file system that all hosts share, ``1 to 2 TiB free per host`` on one of
-    their own each, otherwise ``... per file system``. The bytes are what fits if each host writes
-    the same amount. Empty and None unless the free space of every host is known.
+    ``7 TiB free`` for a file system that all hosts share, ``1 to 2 TiB free per host`` if each host
+    has its own, otherwise ``... per file system``. The bytes are the total that fits if each host
+    writes the same amount. Empty and None unless the free space of every host is known.
     """
     from tui.engine.preflight.rules import file_system_name
 
@@ -187,7 +187,7 @@ async def run_preflight(
 
 
 class AtLogout:
-    """Warnings about what a logout would do to a run that has not started yet.
+    """Warnings about the effects of a logout on a run that has not started yet.
 
     `lines`: warnings for the hosts examined last.
     """

@@ -36,7 +36,7 @@ WAIT_S = 3600.0
 MOST = 6  # holders that are named
 TAKE_OVER_CHOICES = (
     DialogChoice("no", "n", "Not now"),
-    DialogChoice("wait", "w", "Wait for it, at most 1 hour"),
+    DialogChoice("wait", "w", "Wait for it, up to 1 hour"),
     DialogChoice("take", "t", "Run at the same time", harmful=True),
 )
 
@@ -51,7 +51,7 @@ class Trouble:
 
 
 def take_over_question(held: Sequence[Trouble]) -> Confirm:
-    """Return the dialog that asks whether to wait for the run that uses the hosts, or run now."""
+    """Return the dialog that offers to wait for the run that uses the hosts, or to run now."""
     hosts: dict[str, list[str]] = {}
     for trouble in held:
         hosts.setdefault(trouble.message.partition(";")[0], []).append(trouble.host)
@@ -179,9 +179,9 @@ class Remedy:
 def remedy_of(
     state: str, troubles: Iterable[Trouble], hosts: Collection[str] = ()
 ) -> Remedy | None:
-    """Return the remedy for a run's state and problems; None if it needs none.
+    """Return the remedy for a run's state and problems; None if the run needs none.
 
-    Hosts that were not reached are left out when it runs again, unless that leaves none of `hosts`.
+    Leaves unreached hosts out of the repeated run, unless that leaves none of `hosts`.
     """
     found = list(troubles)
     if locked := tuple(each for each in found if each.code == LOCKED):

@@ -246,7 +246,7 @@ class MissingSteps(Struct, frozen=True):
 
 
 def lacking(run_dir: Path) -> MissingSteps:
-    """Return what a run could still measure.
+    """Return the measurements that are missing from a run.
 
     Raises UsageError if it is running, BenchtuiError if its plan or journal cannot be read.
     """
@@ -348,7 +348,7 @@ async def resume(
 ) -> None:
     """Start an engine for the missing parts of a run.
 
-    `begun` is called with the directory when it is up, `asked` with the login questions.
+    Calls `begun` with the directory once the engine is up, and `asked` with the login questions.
     """
     from tui.engine.launch import spawn_asking
     from tui.journal.rundir import is_running
@@ -360,7 +360,10 @@ async def resume(
 
 
 async def prove_run(shell: AppShell, run_dir: Path) -> None:
-    """Ask whether to run a counter-experiment on a run's bottleneck, run it, show it live."""
+    """Ask whether to run a counter-experiment on a run's bottleneck.
+
+    If so, run it and show it live.
+    """
     from tui.remote.vault import Remembering
 
     person = Remembering(partial(text_entry.ask, shell))

@@ -107,7 +107,11 @@ APP = (
         footer=100,
     ),
     Action(
-        "app.quit", ("q",), "quit", "Quit; asks first while a run is shown and running", footer=101
+        "app.quit",
+        ("q",),
+        "quit",
+        "Quit; asks first if Live shows a run that is still running",
+        footer=101,
     ),
     Action(
         "app.suspend",
@@ -257,7 +261,7 @@ JOB = (
         "job.edit",
         ("e",),
         "change",
-        "Edit the field under the cursor (j and k move it); a list such as 4k,64k is swept",
+        "Edit the field under the cursor (j and k move the cursor); lists such as 4k,64k are swept",
         footer=2,
     ),
     Action(
@@ -286,7 +290,7 @@ JOB = (
         "job.defaults",
         ("d",),
         "defaults",
-        "Reset every field to its default; again: bring back what was typed",
+        "Reset every field to its default; a second press brings back your values",
         footer=6,
     ),
 )
@@ -344,7 +348,7 @@ REVIEW = (
         "review.defaults",
         ("d",),
         "defaults",
-        "Reset every field to the profile's value; again: bring back what was typed",
+        "Reset every field to the profile's value; a second press brings back your values",
         footer=6,
     ),
     Action(

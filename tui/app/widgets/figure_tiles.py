@@ -42,7 +42,7 @@ class FigureTiles(Lines):
         self.update_lines()
 
     def build(self, width: int, height: int) -> list[Line]:  # noqa: ARG002
-        """Return the titles with averages, and the digits."""
+        """Return the tiles as lines: titles with averages, then the large digits."""
         return tile_lines(self.tiles, width, self.symbols, WIDE)
 
 
@@ -100,7 +100,7 @@ def _rate(subject: Subject, metric: Metric, axis: TimeAxis) -> tuple[str, str, s
 def _tail(waits: Subject, name: str, axis: TimeAxis, heat: HeatBins | None) -> FigureTile:
     """Return the current p99 of a direction as a tile, with p99 of all its I/Os so far.
 
-    For load generators that print no live histogram, the mean.
+    For load generators that print no live histogram, return the mean.
     """
     view, at, live = waits.dirs[name], axis.cursor_s, bool(waits.total.intervals())
     so_far: float | None = view.so_far_percentiles.get("99")

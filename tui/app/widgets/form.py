@@ -149,8 +149,10 @@ class Field(Vertical):
         self.call_after_refresh(self.show_whole)
 
     def show_whole(self) -> None:
-        """Show a long value in several lines; while it is edited, in a line below the label, and in
-        full above the hint if it is longer than that.
+        """Show a long value in several lines.
+
+        While it is edited, show it in a line below the label and, if it is longer than that line,
+        in full above the hint.
         """
         if not self.is_attached:
             return
@@ -502,7 +504,7 @@ class TextInput(Input):
     def shortened_line(self, y: int) -> Strip:
         """Return the drawn line.
 
-        An ellipsis at either end says that the value continues, unless the input has the focus.
+        An ellipsis at either end shows that the value continues, unless the input has the focus.
         """
         strip, width = super().render_line(y), self.scrollable_content_region.width
         begin = self.scroll_offset.x

@@ -138,7 +138,8 @@ def _row(back: str, front: str, weak: str, strong: str, *, hanging: bool) -> tup
 def _cell(behind: str, before: str, weak: str, strong: str, hanging: bool) -> Run:
     """Return one cell with both areas.
 
-    If the front fills part of a cell that the back fills, it has the back's colour behind it.
+    If the front fills part of a cell that the back fills, the cell has the back's colour as its
+    background.
     """
     if behind not in BLOCKS:  # ASCII: one mark, the nearer area decides its strength
         return behind, strong if before != " " else weak
@@ -253,7 +254,7 @@ class GraphPanel(Lines):
         self.update_lines()
 
     def beside_tiles(self, *, has_tiles: bool) -> None:
-        """Leave out what tiles show too, if there are tiles: the figures of a single direction."""
+        """Leave out the figures of a single direction if there are tiles, which show them too."""
         if has_tiles != self.has_tiles:
             self.has_tiles = has_tiles
             self.update_lines()
@@ -338,8 +339,9 @@ class GraphPanel(Lines):
         return Line.of(*left, *times, (sides[4] * (inner - wide + 1) + sides[3], FAINT))
 
     def _ticks(self, inner: int, rows: int, scale: Scale) -> tuple[list[Tick], str]:
-        """Return the ticks of the scale, and their unit if they do not have it; empty without
-        values.
+        """Return the ticks of the scale, and their unit unless they include it.
+
+        Empty without values.
 
         If space is short, the title has the unit.
         """

@@ -437,7 +437,7 @@ class HeatPanel(Lines):
             self.update_lines()
 
     def fit_anew(self) -> None:
-        """Forget what the latency axis covered so far."""
+        """Reset the range of the latency axis."""
         self.cells = HeatCells()
 
     @property
@@ -540,7 +540,7 @@ class HeatPanel(Lines):
 
 
 def _latency_text(value: float) -> str:
-    """Return a latency, or that it is based on too few I/Os."""
+    """Return a latency as text, or "too few I/Os"."""
     return "too few I/Os" if isinstance(value, Few) else latency(value)
 
 

@@ -59,8 +59,8 @@ def percent(
 ) -> Run:
     """Return the newest percentage of a telemetry column.
 
-    It is marked if it limits the load, and dim if it is old. `thresholds`: those that the run
-    changes. `marked`: False for MPI, whose ranks spin while they wait: a full CPU says nothing.
+    It is marked if it limits the load, and dim if it is old. `thresholds`: the thresholds that the
+    run changes. `marked`: False for MPI, whose waiting ranks spin, so a full CPU means nothing.
     """
     value = seen.newest(name) if seen is not None else None
     if value is None:
@@ -79,7 +79,7 @@ def age_role(seen: HostTelemetry | None, now: float) -> str:
 def rate_of(figures: HostFigures, metric: RateName, second: int | None = None) -> float | None:
     """Return the rate to compare a host by: the current one, or the one in `second`.
 
-    Once the load has ended, that of the whole load. None if unknown.
+    Once the load has ended, return the rate of the whole load. None if unknown.
     """
     if second is not None:
         return merge_values(figures.total.values(metric, second, second + 1))
@@ -207,7 +207,7 @@ def folded_runs(hosts: Sequence[HostView], cells: HostCells, *, more: bool) -> l
 
 
 def _fact(name: str, usual: str, host: HostView) -> Run:
-    """Return a fact, marked if it is not the usual one and that may affect figures."""
+    """Return a fact, marked if it is unusual in a way that may affect figures."""
     text = fact_text(host.facts, name)
     odd = text and usual and text != usual and HOST_FACTS[name].differs == "matters"
     return text, "warn" if odd else LABEL
@@ -298,10 +298,10 @@ class TelemetryCells:
 class RowFigures:
     """Which figures of each host the table shows.
 
-    `job`: None for all jobs together. `direction`: whose latencies, empty for all together.
-    `counted`: unit of the rate, empty if there are no figures per host. `called`: name of the
-    direction in titles. `layout_bytes`: what each host writes before the load; 0 without a layout.
-    `lately_s`: seconds that figures cover.
+    `job`: None for all jobs together. `direction`: the direction of the latencies, empty for all
+    together. `counted`: unit of the rate, empty if there are no figures per host. `called`: name of
+    the direction in titles. `layout_bytes`: what each host writes before the load; 0 without a
+    layout. `lately_s`: seconds that figures cover.
     """
 
     job: str | None = None
@@ -387,7 +387,7 @@ class HostCells:
 
     @property
     def compares(self) -> bool:
-        """Whether there are several hosts, whose median means something."""
+        """Whether there are several hosts, so that their median is meaningful."""
         return len(self.hosts) > 1
 
     # -- columns

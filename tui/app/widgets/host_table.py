@@ -64,8 +64,8 @@ VIEWS = ("fit", "all", "bad")
 class HostTable(PickList["HostView"]):
     """The hosts of a run, a row each, worst first. The cursor stays on its host.
 
-    `view`: "fit" collapses unremarkable hosts into a line if not all fit, "all" never, "bad"
-    always.
+    `view`: "fit" collapses unremarkable hosts into a line if not all fit, "all" never does, "bad"
+    always does.
     """
 
     DEFAULT_CSS = "HostTable { padding: 0 1; }"
@@ -210,7 +210,7 @@ class HostTable(PickList["HostView"]):
 
     @property
     def _folds(self) -> list[HostView]:
-        """The hosts that match the filter and have no row: rows are not sorted at each update."""
+        """The hosts that match the filter and have no row. Rows are not sorted at every update."""
         shown = {row.name for row in self._given if not isinstance(row, Heading)}
         return [host for host in self.hosts if self._is_wanted(host) and host.name not in shown]
 
@@ -385,7 +385,7 @@ class ServerTable(PickList["HostTelemetry"]):
         )
 
     def _see_columns(self, servers: Sequence[HostTelemetry], name_room: int) -> None:
-        """Add columns that have data for the first time; give names their room."""
+        """Add columns that have data for the first time, and set the width of names."""
         known = {
             title for title, value in SERVER_VALUES.items() if any(value(each) for each in servers)
         }

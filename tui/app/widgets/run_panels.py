@@ -386,7 +386,7 @@ class PercentileTable(Lines):
 
 
 def _cell(value: float | None) -> str:
-    """Return a latency, or that it is based on too few I/Os."""
+    """Return a latency as text, or "too few" if it is based on too few I/Os."""
     return "too few" if isinstance(value, Few) else latency_fixed(value)
 
 

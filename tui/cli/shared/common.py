@@ -33,7 +33,10 @@ def paths() -> Paths:
 
 
 def has_settings() -> bool:
-    """Return whether a settings file exists. Without one its reader need not be loaded."""
+    """Return whether a settings file exists.
+
+    Without one, the reader of settings need not be loaded.
+    """
     try:
         paths_without_settings().settings.stat()
     except (FileNotFoundError, NotADirectoryError):

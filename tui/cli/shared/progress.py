@@ -86,7 +86,7 @@ class ProgressDisplay:
         self.logged_at = -LOG_EVERY_S
 
     def begin(self, events: list[JournalEvent]) -> None:
-        """Print the number of steps already done, instead of a line for each."""
+        """Print the number of steps already done, instead of a line for each step."""
         begun = [event for event in events if isinstance(event, StepStarted | RunResumed)]
         if self.plan is not None and len(begun) > 1:
             self.begin_t = begun[-1].t
@@ -440,7 +440,7 @@ def interrupts_stop(run_dir: Path) -> Iterator[list[int]]:
 
 
 def await_record(run_dir: Path) -> None:
-    """Wait until the engine has written the record and ended; at most 30 s.
+    """Wait up to 30 s until the engine has written the record and ended.
 
     After a crash of the engine, `runs recover` writes it.
     """

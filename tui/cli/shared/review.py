@@ -50,7 +50,7 @@ def layout_ahead(plan: Plan) -> LayoutAhead:
 
 
 def too_little_here(plan: Plan) -> LayoutAhead:
-    """Return the free space of this machine if the plan's layout on it needs more."""
+    """Return the free space on this machine if the plan's layout needs more than that here."""
     if plan.target is None or [host.name for host in plan.hosts] != [LOCAL]:
         return NOTHING_KNOWN
     place = Path(plan.target)

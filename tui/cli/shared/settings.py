@@ -84,7 +84,7 @@ def _lines_of(text: str, name: str) -> range:
 def _uncommented(text: str, name: str, line: str) -> str:
     """Return the text with the line of a key inserted.
 
-    It is inserted where a new file has the key commented out, otherwise at the end.
+    The line goes where a new file has the key commented out, otherwise to the end.
     """
     lines = text.splitlines()
     at = next(
