@@ -235,7 +235,7 @@ def test_a_search_tells_how_long_its_points_take_at_least_and_at_most() -> None:
     assert "time       about 20 min to 50 min 45 s + writing" in shown(found)
     assert (
         review_plan.launch_line(found)
-        == "searches on 2 hosts, at most 15 points, up to 50 min 45 s"
+        == "searches on 2 hosts: up to 15 points in up to 50 min 45 s"
     )
     assert shown(found).count("\nsearches ") == 1
     assert (

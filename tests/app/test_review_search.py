@@ -103,7 +103,7 @@ async def test_yes_and_no_go_round_by_space_and_what_fits_two_choices_stays_wron
 
 async def test_a_profile_that_searches_can_be_measured_and_drawn_as_a_curve(home: Path) -> None:
     async with opened(review(home, "capacity/oltp-4k-70r30w"), size=(80, 24)) as user:
-        await user.sees("searches on local, at most 20 points")
+        await user.sees("searches on local: up to 20 points")
         await change(user, "@within", "10m")
         await user.sees("up to 10 min")
         await change(user, "@within", "30s")

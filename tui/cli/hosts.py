@@ -44,7 +44,8 @@ WITH_HELP = (
 )
 CHECK_CODES = "exit codes: 0 all hosts are ready, 2 usage error, 3 at least one is not"
 SPEC_HELP = (
-    "names, ranges, @groups, !NAME to exclude, sources such as ansible:FILE, local (default: all)"
+    "names, ranges, @groups, !NAME to exclude, sources such as ansible:FILE, or local"
+    " (default: all)"
 )
 TRUST_CODES = "exit codes: 0 all keys are pinned, 2 usage error, 3 at least one is not"
 

@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="extend",
         default=[],
         metavar="SPEC",
-        help="select these hosts, @groups, ranges, local",
+        help="select these hosts, @groups, ranges or local",
     )
     parser.add_argument(
         "--servers",

@@ -67,7 +67,8 @@ WITH_HELP = (
     " CPU, such as DIR/aarch64"
 )
 ROLE_HELP = (
-    "assign hosts to a suite role: a number, a share such as 50%%, rest, or names, ranges, @groups"
+    "assign hosts to a suite role: a number, a share such as 50%%, rest, or names, ranges and"
+    " @groups"
 )
 YES_HELP = (
     "do not ask; needed without a terminal if a job without a profile writes more than 1 GiB on a"

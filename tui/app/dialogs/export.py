@@ -167,7 +167,7 @@ class ExportDialog(Dialog[ExportRequest | None]):
 
     @on(events.Click, "#export-names")
     def names_clicked(self) -> None:
-        """Switch redaction on or off, on a click."""
+        """Switch redaction on or off on a click."""
         self.action_names()
 
     @on(PickList.Moved)

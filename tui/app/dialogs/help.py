@@ -68,7 +68,7 @@ TWO_FROM, GUTTER = 100, 4
 def help_sections(screen: str, search: str) -> list[tuple[str, list[Action]]]:
     """Return the actions that match every word of `search`, by heading.
 
-    Those of this screen come first; those of other screens are included only if `search` is not
+    This screen's actions come first; other screens' actions are included only if `search` is not
     empty. The key that leads to this screen is left out.
     """
     here = actions.SCOPES.get(screen, ("app",))

@@ -140,12 +140,12 @@ class NewProfile(Dialog[tuple[str, str] | None]):
 
     @on(Input.Submitted)
     def submitted(self) -> None:
-        """Extend the original, on Enter."""
+        """Extend the original on Enter."""
         self.close_with("extend")
 
     @on(Button.Pressed)
     def pressed(self, event: Button.Pressed) -> None:
-        """Extend or copy the original, by the button pressed."""
+        """Extend or copy the original, depending on the button pressed."""
         self.close_with(event.button.id or "extend")
 
     def close_with(self, how: str) -> None:

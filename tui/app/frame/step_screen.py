@@ -187,7 +187,7 @@ def footer_actions(scope: str, without: Collection[str] = (), width: int = 80) -
 def fitting(wanted: list[Action], width: int) -> list[Action]:
     """Return the actions that fit into `width` columns.
 
-    The least important ones of the screen are dropped first.
+    The screen's least important actions are dropped first.
     """
     while wanted and footer_width(wanted) > width:
         own = [action for action in wanted if action.scope != "app"] or wanted

@@ -232,7 +232,7 @@ class YamlArea(TextArea):
         return Strip([Segment(text, ground + style if ground else style)], len(text))
 
     def _is_cut(self, line: int) -> bool:
-        """Return whether a line continues to the right of what is visible."""
+        """Return whether a line continues beyond the right edge."""
         if line >= self.document.line_count:
             return False
         room = self.scrollable_content_region.width - self.gutter_width + self.scroll_offset.x

@@ -251,7 +251,7 @@ class HostsScreen(FilteredScreen):
         show_useful_keys(self)
 
     def show_details(self) -> None:
-        """Show the details of the row under the cursor; without hosts, what to do."""
+        """Show the details of the row under the cursor; without hosts, show what to do."""
         pane, key, host_list = self.query_one(TextPane), self.picklist.cursor_key, self.host_list
         host = host_list.at(key)
         pane.border_title = Content(host.name if host else host_list.group_at(key) or "Details")

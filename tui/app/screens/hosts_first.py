@@ -29,7 +29,7 @@ WHAT_NOW = (  # the first one is what a new user does
     ("?", "show all keys"),
 )
 WITH_HOSTS = (
-    ("Space", "tick the host or group under the cursor; a ticks all of them"),
+    ("Space", "tick the host or group under the cursor; press a to tick all"),
     ("J", "then describe a job: pattern, block size, jobs, queue depth, target"),
     ("Enter", "or choose one of the profiles, such as demo/quick"),
 )

@@ -82,7 +82,7 @@ class JobScreen(PlanScreen):
         self.workload: Workload = next(iter(with_terms().values()))
 
     def arrive(self, at: str) -> None:
-        """Fill the fields with the job of a search; ask first if what was typed is not saved."""
+        """Fill the fields with the job of a search; ask first if the input is not saved."""
         from tui.engine.inputs.job_words import job_in
 
         if (job := job_in(at)) is None:
@@ -105,7 +105,7 @@ class JobScreen(PlanScreen):
 
     @property
     def unsaved(self) -> str:
-        """A name for what was typed if it is neither saved nor started, otherwise empty."""
+        """A name for the input if it is neither saved nor started, otherwise empty."""
         kept = ((self.defaults, ONCE), self.started, self.filled)
         usual = {key: text for key, text in self.defaults.items() if key not in TARGETS}
         meant = {key: text or usual.get(key, "") for key, text in self.terms.items()}
@@ -115,7 +115,7 @@ class JobScreen(PlanScreen):
         return "the new job"
 
     def ask_to_save(self, then: Leave) -> None:
-        """Ask what to do with what was typed; call `then` unless cancelled."""
+        """Ask what to do with the input; call `then` unless cancelled."""
 
         async def answered(answer: str | None) -> None:
             if answer == "save":
@@ -128,7 +128,7 @@ class JobScreen(PlanScreen):
         self.app.push_screen(Confirm("Save the new job?", body, LEAVE), answered)
 
     def note_start(self) -> None:
-        """Remember what the run was started with."""
+        """Remember the input that the run was started with."""
         self.started, self.left = (self.terms, self.repeat), ""
 
     async def on_screen_resume(self, event: events.ScreenResume) -> None:  # noqa: ARG002

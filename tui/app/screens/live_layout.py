@@ -232,7 +232,7 @@ class PanelRooms:
         """Divide the lines among graphs, heat map and hosts.
 
         Panels that do not fit are shortened, and hosts are collapsed. `others`: lines of all other
-        panels; `messages`: those of the messages, which give way to large digits.
+        panels; `messages`: lines of the messages, which give way to large digits.
         """
         others += messages
         height = self.screen.size.height

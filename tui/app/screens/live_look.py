@@ -268,7 +268,7 @@ class HeatMap:
         )
 
     def next_title(self, choices: list[Together], shown: Together, subject: Subject) -> str:
-        """Return the part of the title about the direction key: what it shows next.
+        """Return the part of the title about the direction key: the latencies that it shows next.
 
         Empty if there is a single choice.
         """

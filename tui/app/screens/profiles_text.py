@@ -165,8 +165,8 @@ def columns(
 ) -> tuple[Column[CatalogueEntry | Recent], ...]:
     """Return the columns of the list: mark, name, kind of I/O (``dev``: on a device), origin.
 
-    `chosen` returns the tag of the selected profile, `search` the filter. In the column "I/O", only
-    broken profiles and those that may overwrite a device have a colour.
+    `chosen` returns the tag of the selected profile, and `search` returns the filter. In the column
+    "I/O", only broken profiles and those that may overwrite a device have a colour.
     """
 
     def mark(row: CatalogueEntry | Recent) -> Run:

@@ -361,8 +361,8 @@ def is_spoilt(page: Page) -> bool:
 def bottleneck_lines(page: Page, width: int) -> list[Line]:
     """Return the bottleneck, and the result of its counter-experiment, if any.
 
-    The bottleneck is that of the current step or, for a search, of the answer. One outside of the
-    storage is marked: the figures are not the storage's limit.
+    This is the bottleneck of the current step or, for a search, of the answer. A bottleneck outside
+    of the storage is marked: the figures are not the storage's limit.
     """
     bottleneck = bottleneck_text(page)
     said: list[Run] = [("limited by ", LABEL), (bottleneck, TEXT)]

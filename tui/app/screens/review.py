@@ -217,11 +217,11 @@ class ReviewScreen(PlanScreen):
         self.replan()
 
     def action_save(self) -> None:
-        """Ask for a name and write what is shown as a profile."""
+        """Ask for a name and write the displayed values as a profile."""
         ask_for_name(self, self.save)
 
     async def save(self, name: str | None) -> None:
-        """Save what is shown as a profile, and select it. Raises BenchtuiError."""
+        """Save the displayed values as a profile, and select it. Raises BenchtuiError."""
         from tui.engine.inputs.profile_files import create
 
         if self.loaded is None:

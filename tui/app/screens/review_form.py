@@ -34,7 +34,7 @@ HINTS = {
         ),
     ),
     LIMITS: ("limits", "limits to meet, such as p99.9 < 2ms, errors = 0"),
-    OVER: ("over", "names separated by spaces, with values: rate numjobs=1,2,4 hosts=1,2"),
+    OVER: ("over", "what to vary, separated by spaces: rate numjobs=1,2,4 hosts=1,2"),
     POINTS: ("points", "maximum number of points"),
     WITHIN: (
         "within",

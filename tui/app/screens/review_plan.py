@@ -63,9 +63,9 @@ def launch_line(plan: Plan, ahead: LayoutAhead = NOTHING_KNOWN) -> str:
     if plan.search is not None:
         bounds = time_bounds(plan)
         before_s = writing_s(plan, ahead) or 0.0
-        most = f", up to {time_text(bounds[1] + before_s)}" if bounds is not None else ""
+        most = f" in up to {time_text(bounds[1] + before_s)}" if bounds is not None else ""
         points = units.plural(points_planned(plan.search), "point")
-        return f"searches on {hosts}, at most {points}{most}"
+        return f"searches on {hosts}: up to {points}{most}"
     return f"runs on {hosts}, {takes_text(plan, ahead)}"
 
 

@@ -1,4 +1,4 @@
-"""Runs: the list of all saved runs, newest first, and which ones are marked."""
+"""Runs: the list of all saved runs, newest first, and which of them are marked."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class RunList(PickList["RunSummary"]):
 
 
 class RunsScreen(FilteredScreen):
-    """Lists the saved runs, with what each measured."""
+    """Lists the saved runs, each with its figures."""
 
     SCOPE = "runs"
     CSS_PATH = "runs.tcss"

@@ -66,7 +66,7 @@ class ShownComparison(Struct, frozen=True):
         if len(self.sides) > 2:
             told += [f"x makes the next {self._thing} A"]
         if self.by:
-            told += [f"A is {self._first()}; sides by {self.by}, s splits them into runs"]
+            told += [f"A is {self._first()}; sides by {self.by}; s splits them into runs"]
         elif self.can_join:
             told += ["s joins repetitions into sides"]
         lines = [Line(part) for part in wrap([("; ".join(told), LABEL)], width)] if told else []

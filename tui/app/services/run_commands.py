@@ -33,7 +33,8 @@ class RunChanged(Message):
 class RunCommand(Struct, frozen=True):
     """A command on a run.
 
-    `changes`: what it changes. Shared runs, and the hosts of unpacked runs, must not be changed.
+    `changes`: what the command changes. Shared runs, and the hosts of unpacked runs, must not be
+    changed.
     """
 
     does: Callable[[StepScreen, Path], object]
@@ -195,7 +196,7 @@ def ask_and_change(screen: StepScreen, dialog: LineDialog, write: Callable[[str]
 
 
 def clean(screen: StepScreen, run_dir: Path) -> None:
-    """Ask, then remove what a run created on its hosts."""
+    """Ask, then remove a run's files from its hosts."""
 
     async def work() -> None:
         if await clean_hosts(screen, run_dir):

@@ -307,7 +307,7 @@ EDITOR = (
         "editor.view",
         ("f3",),
         "view",
-        "Show the next view: job file, differences, parameters, text alone",
+        "Show the next view: job file, differences, parameters or text alone",
         footer=2,
     ),
     Action("editor.problem", ("f4",), "next problem", "Go to the next problem", footer=3),

@@ -8,7 +8,7 @@ AGAIN_HELP = "Open Review with the run's hosts and parameters"
 REMEDY_HELP = "Failed run: run again, trust keys, or change the plan"
 COPY_HELP = "Copy headline, table, CSV, command or path (OSC 52)"
 EXPORT_HELP = "Export for other tools, such as CSV or JUnit"
-CLEAN_HELP = "Remove what the run created on its hosts; asks first"
+CLEAN_HELP = "Remove the run's files from its hosts; asks first"
 RESUME_HELP = "Measure missing steps, or extend a search; keeps results"
 LIVE = (
     Action(

@@ -213,7 +213,7 @@ def clock(t: float) -> str:
 def phase_text(event: PhaseStarted) -> str:
     """Return the name of a phase, with its size if known."""
     if event.total_bytes:
-        more = "to write" if event.phase == "layout" else "in all"
+        more = "to write" if event.phase == "layout" else "in total"
         return f"{event.phase}: {units.size(event.total_bytes)} {more}"
     return f"{event.phase}: {units.span(event.expected_s)}" if event.expected_s else event.phase
 
