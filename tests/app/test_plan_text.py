@@ -270,4 +270,4 @@ def test_points_that_only_may_have_to_be_made_again_are_not_planned(
     found = replace(plan(), steps=slots, search=search)
     assert f"time       {time}" in shown(found)
     assert f"measures   {points} points, 1 min" in shown(found)
-    assert f"at most {points} points" in review_plan.launch_line(found)
+    assert f"up to {points} points" in review_plan.launch_line(found)
