@@ -68,7 +68,7 @@ async def checking_on(
     """Connect to a host for a check with a time limit, which excludes the time the user takes to
     log in.
 
-    Raises HostError, TimeoutError.
+    Raises HostError or TimeoutError.
     """
     async with agent_on(address, connections, run_id) as agent, asyncio.timeout(CHECK_S):
         yield agent

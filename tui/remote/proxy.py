@@ -174,7 +174,8 @@ class ProxyCommand(asyncio.SubprocessProtocol):
 async def way_to(target: Resolved, tunnel: Tunnel | None) -> AsyncIterator[Tunnel | None]:
     """Yield the tunnel for a connection: a bastion's, a ProxyCommand, or None.
 
-    A HostError raised in the context becomes that of `failure` if the tunnel is a ProxyCommand.
+    A HostError raised in the context becomes the error from `failure` if the tunnel is a
+    ProxyCommand.
     """
     if tunnel is not None or target.proxy_command is None:
         yield tunnel

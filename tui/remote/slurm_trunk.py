@@ -414,7 +414,7 @@ class KnownBlocks:
         self._size = 0
 
     def number_of(self, block: bytes) -> tuple[int | None, bool]:
-        """Return a block's number, None if it has none, and whether the number is new.
+        """Return a block's number (None if it has none), and whether the number is new.
 
         Blocks below 512 bytes, and those beyond 4 MiB in total, get none.
         """

@@ -61,7 +61,7 @@ class Shells:
         self._idle: list[RemoteShell] = []
 
     async def call(self, script: Script, timeout_s: float) -> Completed:
-        """Make one call. Raises HostError, code timeout if it takes longer."""
+        """Make one call. Raises HostError, with code timeout if it takes longer."""
         if not self._proven:
             done = await self._connection.run(script.alone(), timeout_s)
             self._proven = (

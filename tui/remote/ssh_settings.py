@@ -232,7 +232,7 @@ class SshSettings:
     def read(self, sources: Sequence[ConfigSource]) -> None:
         """Read the files; twice if a Match line requests a final pass.
 
-        Raises ConfigError, OSError, ValueError.
+        Raises ConfigError, OSError or ValueError.
         """
         for source in sources:
             self._file(source.path, source, active=True)

@@ -152,7 +152,7 @@ def read_settings(
     files: ConfigFiles,
     directory: Path | None = None,
 ) -> SshSettings:
-    """Return the settings of one host. Raises ValueError, OSError."""
+    """Return the settings of one host. Raises ValueError or OSError."""
     given = {"hostname": address.address, "port": address.port, "user": address.user}
     named = {name: value for name, value in given.items() if value}
     settings = SshSettings(address.alias or address.name, files, named, directory)

@@ -78,7 +78,7 @@ class ConfigFiles:
         self._lock = Lock()
 
     def blocks(self, path: Path) -> list[Block]:
-        """Return the blocks of a file. Raises ConfigError, OSError."""
+        """Return the blocks of a file. Raises ConfigError or OSError."""
         return self._once(self._blocks, path, lambda: list(blocks(path, text_of(path, self._text))))
 
     def matching(self, pattern: str) -> list[Path]:

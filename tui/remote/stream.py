@@ -222,7 +222,7 @@ class OutputBudget:
         self._taken = dict.fromkeys(self._left, 0.0)
 
     def grant(self, seconds: float) -> None:
-        """Raise the limit by what a host may have spooled in this many seconds."""
+        """Raise the limit by the amount that a host may have spooled in this many seconds."""
         for name, rate in self._rates.items():
             self._granted[name] += rate * seconds
 

@@ -204,10 +204,10 @@ class Transport(Protocol):
     address: HostAddress
 
     async def run(self, script: bytes, timeout_s: float) -> Completed:
-        """Run a script to its end. Raises HostError, code timeout if it takes longer."""
+        """Run a script to its end. Raises HostError, with code timeout if it takes longer."""
 
     async def call(self, script: Script, timeout_s: float) -> Completed:
-        """Make one agent call. Raises HostError, code timeout if it takes longer."""
+        """Make one agent call. Raises HostError, with code timeout if it takes longer."""
 
     async def open(self, script: bytes) -> Channel:
         """Start a script whose stdin stays open."""

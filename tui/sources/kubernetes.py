@@ -20,9 +20,9 @@ TOOL = "kubectl"
 ENDED = ("Succeeded", "Failed")
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
 _SELECTOR = re.compile(r"[A-Za-z0-9_./!=, ()-]+", re.ASCII)
-NAMESPACE_RULE = "only lower-case letters, digits and inner '-', at most 63 characters"
+NAMESPACE_RULE = "only lower-case letters, digits and inner '-', up to 63 characters"
 SELECTOR_RULE = "only letters, digits, spaces and any of _ . / ! = , ( ) -"
-POD_RULE = "only lower-case letters, digits and inner '-' and '.', at most 253 characters"
+POD_RULE = "only lower-case letters, digits and inner '-' and '.', up to 253 characters"
 _POD = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", re.ASCII)
 
 

@@ -308,7 +308,7 @@ class Showing(Protocol):
 
 
 class Imported(Struct, frozen=True):
-    """Profiles from a job file as (tag, YAML), with the one to run first.
+    """Profiles from a job file as (tag, YAML); the one to run comes first.
 
     `messages`: what the import changed.
     """

@@ -201,7 +201,7 @@ class StepProgram:
         return [("info", told), *(("warning", each) for each in self.warnings(hosts, tried))]
 
     def work(self, hosts: int, tried: Tried) -> Told:
-        """Return the end of the line of intent: what the ranks do, or how they are placed."""
+        """Return the end of the `intent` line: what the ranks do, or how they are placed."""
         return ""
 
     def warnings(self, hosts: int, tried: Tried) -> Sequence[Told]:
@@ -380,7 +380,8 @@ class RanksReader:
     def _causes(self, *, well: bool) -> list[tuple[str, Told]]:
         """Return (code, text) of the first messages, those on stdout first.
 
-        After a success (`well`) only the tool's own on stdout, and those of `void_on_stderr`.
+        After a success (`well`), only the tool's own messages on stdout, and those of
+        `void_on_stderr`.
         """
         own = {
             code: told

@@ -66,7 +66,7 @@ def check_allowed(name: str, own: Mapping[str, str], refused: Mapping[str, str])
 class MpiTerms(FromTerms):
     """Builds jobs from options of an MPI program given as terms.
 
-    Each term is a parameter, and a key of the section; `ranks` are those of each host. The term
+    Each term is a parameter, and a key of the section; `ranks` is the number per host. The term
     `options` lists the program's own options: `known_option` raises ValueError for an invalid one.
     `in_slug` and `in_title` are the terms that name a job; `headline` is the profile's.
     """

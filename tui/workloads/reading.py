@@ -197,8 +197,8 @@ SET_BACK_AT, SET_BACK_IN, LAST_NOVEMBER = (23, 0, 1, 2, 3), (3, 4, 9, 10, 11), 7
 
 
 def may_be_set_back(local_s: float, missing_s: float) -> bool:
-    """Return whether a local clock may have been set back by `missing_s`, at most an hour, on a
-    spring or autumn night, before it read this time.
+    """Return whether a local clock that shows this time may have been set back by `missing_s`, up
+    to an hour, on a spring or autumn night.
     """
     at = datetime.fromtimestamp(local_s, UTC)
     in_season = at.month in SET_BACK_IN and (at.month != 11 or at.day <= LAST_NOVEMBER)

@@ -43,7 +43,7 @@ def test_a_phase_that_ends_by_time_has_a_bound_and_no_number_of_ios(tmp_path: Pa
     planned = step(tmp_path, stonewall="60", block="1t", segments="1")
     assert planned.mpi is not None and planned.mpi.items == 0
     assert "-D 60 -O stoneWallingWearOut=1" in " ".join(planned.tasks[0].argv)
-    assert "bytes=what 60 s allow, at most 64 ranks x 1 x 1 TiB" in planned.tasks[0].job_file
+    assert "bytes=as many as 60 s allow, up to 64 ranks x 1 x 1 TiB" in planned.tasks[0].job_file
 
 
 def test_one_client_is_warned_of_its_own_cache(tmp_path: Path) -> None:

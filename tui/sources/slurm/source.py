@@ -47,7 +47,7 @@ HOPELESS = re.compile(
 )
 FIRST_REPORT_S, NEXT_REPORT_S = 2.0, 15.0  # between messages while salloc waits
 POLL_S = 0.25
-NAME_RULE = "only letters, digits and any of _ . -, at most 100 characters"
+NAME_RULE = "only letters, digits and any of _ . -, up to 100 characters"
 _NAME = re.compile(r"[\w.-]{1,100}", re.ASCII)
 _VALUE = re.compile(r"[\w.&|*()\[\]:+-]{1,200}", re.ASCII)
 _PARTITION = re.compile(r"^\s*PartitionName\s*=\s*([\w.-]+)", re.IGNORECASE | re.MULTILINE)

@@ -167,7 +167,7 @@ def contradictions(phase: PhaseFacts) -> Iterator[Contradiction]:
 
 
 def _first(phase: PhaseFacts) -> Iterator[Contradiction]:
-    """Yield amounts that are larger when the first thread is done than when the last one is."""
+    """Yield amounts that are larger when the first thread ends than when the last one ends."""
     if phase.first is None:
         return
     for name in ("ms", "entries", "bytes"):
@@ -236,8 +236,8 @@ def _limits(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
 
 
 def _amounts(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
-    """Yield amounts that differ from the files: without a limit, every thread does all of its files
-    and all of their bytes.
+    """Yield amounts that differ from the files: without a limit, every thread processes all of its
+    files completely.
     """
     if phase.path_type not in (DIRECTORY, BUCKET) or given.keys() & {*UNTOLD, *UNBOUNDED}:
         return

@@ -1,4 +1,4 @@
-"""Compare what a job asked for with what it did: I/Os, bytes, syncs, depth, workers, limits."""
+"""Compare a job's options with the work it did: I/Os, bytes, syncs, depth, workers and limits."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def syncs_of(entry: Entry) -> Iterator[Found]:
     """Yield a sync count that differs from the number of sync latencies, or from the number
     due.
 
-    fio leaves fdatasync out of the count.
+    fio does not count fdatasync.
     """
     syncs = entry.job.sync
     if syncs is None or syncs.total_ios is None or syncs.lat is None or entry.job.failed:
@@ -217,8 +217,8 @@ def _last_blocks(entry: Entry) -> float:
 def verified(entry: Entry) -> Iterator[Found]:
     """Yield the writes of a job that verifies them and has no reads.
 
-    Jobs that may end before they verify are skipped: those with a time limit, and those of groups,
-    which other jobs may end (exitall).
+    Jobs that may end before they verify are skipped: those with a time limit, and groups, which
+    other jobs may end (exitall).
     """
     options, job = entry.options, entry.job
     given = (options.get("verify") or "0").lower()

@@ -220,7 +220,7 @@ class Span(NamedTuple):
         return (self.low + self.high) / 2
 
     def meets(self, other: Span, share: float = 0.0) -> bool:
-        """Return whether both may stand for the same value, within a relative tolerance."""
+        """Return whether both may represent the same value, within a relative tolerance."""
         return self.low * (1 - share) <= other.high and other.low <= self.high * (1 + share)
 
     def times(self, by: float) -> Span:

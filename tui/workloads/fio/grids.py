@@ -31,8 +31,8 @@ def holes_in(bins: Mapping[int, int]) -> int:
     """Return the number of empty buckets between full ones; 0 if they are few, or if a clock with a
     coarse tick may have made them.
 
-    A tick that skips a bucket is at least as wide, so it fills at most half of the buckets that are
-    half as wide.
+    A tick that skips a bucket is at least as wide as the bucket, so it fills at most half of the
+    buckets that are half as wide.
     """
     counts = {key_to_index(int(key)): count for key, count in bins.items() if count}
     full = sorted(index for index, count in counts.items() if count >= FULL)

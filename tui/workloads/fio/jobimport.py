@@ -422,7 +422,7 @@ def _with_places(phase: JobPhase, reading: _Reading) -> JobPhase:
 
 
 def _check_target(options: Mapping[str, JobFileOption], reading: _Reading) -> None:
-    """Reject a job that writes to a target which none of its options names."""
+    """Reject a job that writes to a target that none of its options names."""
     from tui.workloads.fio.body import TRIMS, WRITES
 
     engine, mode = options.get("ioengine"), options.get("rw")

@@ -89,7 +89,7 @@ def _shared_files(job: JobOptions, named: Sequence[str], *, strict: bool) -> Ite
 def _named_files(job: JobOptions) -> list[str]:
     """Return the paths of ``filename``; without it, those of a job that is named after a device.
 
-    Names of [global] and job add up; all are in the first directory.
+    Names in [global] and in the job add up; all are in the first directory.
     """
     found: list[str] = []
     for level in (job.shared, job.own):

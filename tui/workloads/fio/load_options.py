@@ -153,7 +153,7 @@ def changing_words(words: Sequence[str]) -> list[str]:
     """Return the words on a command line that change the load: further job files, and options of
     jobs except those that only affect where they run or how fio reports.
 
-    fio accepts one or two hyphens, and the beginning of a name (getopt_long_only).
+    fio accepts one or two hyphens, and abbreviated names (getopt_long_only).
     """
     found: list[str] = []
     value_changes = True  # a word that is no option's value is a job file
@@ -171,8 +171,8 @@ def changing_words(words: Sequence[str]) -> list[str]:
 
 
 def _meant(name: str) -> set[str]:
-    """Return the options that a name or its beginning can mean; empty for fio's options that leave
-    the jobs unchanged.
+    """Return the options that a name or an abbreviation can mean; empty for fio's options that
+    leave the jobs unchanged.
     """
     known = (*canonical_names(), *OF_FIO)
     found = [name] if name in known else [each for each in known if name and each.startswith(name)]

@@ -228,7 +228,7 @@ def _of_worker(entry: Entry, logs: Logs) -> Iterator[Contradiction]:
 def _of_rates(
     kind: str, entry: Entry, part: PrintedDirection, series: Sequence[LogSeries], *, summed: bool
 ) -> Iterator[Found]:
-    """Yield samples that a log has and the JSON does not count, or the reverse."""
+    """Yield samples that are in a log but not counted in the JSON, or the reverse."""
     if kind == "iops":
         count, low, mean, high = part.iops_samples, part.iops_min, part.iops_mean, part.iops_max
     else:
@@ -255,7 +255,7 @@ def _of_rates(
 
 
 def _is_merged(series: Sequence[LogSeries], count: int, mean: float) -> bool:
-    """Return whether samples without a row of their own were merged into other rows.
+    """Return whether samples that have no row of their own were merged into other rows.
 
     Such a row ends an interval of about twice the length, and is the mean of two samples: the
     missing one has the same value.

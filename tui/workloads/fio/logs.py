@@ -108,7 +108,7 @@ def _log(stem: str, host: str, logs: Sequence[tuple[str, KeptFile]]) -> KeptLog 
 def begin_of(rows: Sequence[Row]) -> int:
     """Return the time of day in ms at which a log begins; 0 if its times are relative.
 
-    The row of an interval has the time of its end.
+    An interval's row has the time at which the interval ends.
     """
     first = rows[0]
     if first[0] <= EPOCH_MS:

@@ -478,8 +478,8 @@ def _waves(jobs: Sequence[StatusJob]) -> list[list[StatusJob]]:
 
 
 def _over_waves(waves: Sequence[Sequence[StatusJob]], name: str) -> DirectionResult:
-    """Return one direction over all waves: rates add up within a wave and are averaged over time
-    between waves.
+    """Return one direction over all waves: rates add up within a wave, and are averaged over the
+    time of all waves.
     """
     parts = [
         combine_directions(

@@ -209,7 +209,9 @@ def _flying(
 
 
 def _has_none_of(section: PrintedSection, printed: Printed, names: Sequence[str]) -> bool:
-    """Return whether the command line above has all options of a job, and none of these."""
+    """Return whether the command line above the output has all options of a job, and none of
+    `names`.
+    """
     told = [job for job in command_options(printed.command) if job.name == section.job.jobname]
     apart = {other.job.jobname for other in printed.sections} == set(printed.lines)
     known = bool(told) and (section.workers == 1 or apart)
@@ -219,7 +221,8 @@ def _has_none_of(section: PrintedSection, printed: Printed, names: Sequence[str]
 def _syncs_left_out(
     section: PrintedSection, dirs: dict[str, StatusDirection], printed: Printed
 ) -> Iterator[Found]:
-    """Yield the syncs due by the command line above, if the report has none at all.
+    """Yield the syncs that the command line above the output requires, if the report has none at
+    all.
 
     fio counts fsync in `issued`, and prints latencies of fdatasync, too.
     """
@@ -396,8 +399,8 @@ def _failures(printed: Printed) -> Iterator[Contradiction]:
 
 
 def all_contradictions(found: Sequence[Printed]) -> dict[int, list[Contradiction]]:
-    """Return the contradictions of each output, by its place; those of a sum over clients go to the
-    first client.
+    """Return the contradictions in each output, by place; contradictions in a sum over clients go
+    to the first client.
     """
     told = {place: contradictions(each) for place, each in enumerate(found)}
     for place, whole in enumerate(found):

@@ -404,7 +404,7 @@ class _Parser:
             part.short_ios, part.drop_ios = (int(each.get(name) or 0) for each in (short, dropped))
 
     def _syncs(self, total: Mapping[str, str]) -> int:
-        """Return the number of syncs; 0 if they are few, or the depth shares contain others, which
+        """Return the number of syncs; 0 if there are few, or if the depth shares contain syncs that
         fio does not count.
         """
         assert self.section is not None

@@ -47,7 +47,7 @@ TEXTS = {
     "share-sum": "latency shares add up to {told:.4g} %, not 100 %",
     "share": (
         "{told:.3g} % of the I/Os are below a limit according to the latency shares,"
-        " {other:.3g} % according to the percentiles"
+        " but {other:.3g} % according to the percentiles"
     ),
     "lowest-above": "the lowest latency is {told:.6g} ns, but its range ends at {other:.6g} ns",
     "lowest-below": "the lowest latency is {told:.6g} ns, but its range begins at {other:.6g} ns",

@@ -87,7 +87,7 @@ def in_proportion(total: int, parts: Sequence[float], least: Sequence[int]) -> l
 
 
 def spread(rates: Sequence[int], hosts: Sequence[int]) -> list[list[int]]:
-    """Distribute rates over hosts and workers: the first workers of all hosts come first."""
+    """Distribute rates over hosts and workers, starting with the first worker of every host."""
     order = sorted((worker, host) for host, count in enumerate(hosts) for worker in range(count))
     found: list[list[int]] = [[] for _ in hosts]
     for (_, host), rate in zip(order, rates, strict=False):

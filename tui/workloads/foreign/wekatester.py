@@ -1,7 +1,7 @@
 """wekatester: the result bundle of a run, and the summary it prints.
 
 The summary has only rates and mean latencies over all hosts; the bundle has the load generator's
-results of each job and host.
+results for each job and host.
 """
 
 from __future__ import annotations

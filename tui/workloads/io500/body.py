@@ -56,7 +56,7 @@ class Io500(MpiBody):
     stonewall: Scalar = Field(
         300,
         description=(
-            "Minimum seconds of each write phase ([debug] stonewall-time); submissions require 300"
+            "Least seconds per write phase ([debug] stonewall-time); submissions require 300"
         ),
     )
     skip: Scalar = Field(

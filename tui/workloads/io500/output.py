@@ -148,7 +148,7 @@ class Io500Output:
         return self._enter(ALL_OVER) if self.phase not in ("", ALL_OVER) else None
 
     def results(self) -> dict[str, OperationResult]:
-        """Return the results by phase, without phases that did no work."""
+        """Return the results by phase, except phases that did no work."""
         return {
             name: self._operation(name, each)
             for name, each in self.phases.items()

@@ -43,7 +43,7 @@ REFUSED_OPTIONS = {
     "-O": "it can change any other option",
     "-R": "data comparison would be part of the measured time",
     "-T": "the number of iterations would be unknown",
-    "-u": "directories would remain, one for each rank",
+    "-u": "directories would remain, one per rank",
     "-W": "it adds a read pass that is not a separate phase",
     "-y": "the run would not use its own directory",
     "--dryRun": "it moves no data",

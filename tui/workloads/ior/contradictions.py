@@ -16,7 +16,7 @@ from tui.workloads.mpi_kept import clock_contradictions
 from tui.workloads.reading import version_numbers
 
 TEXTS = {
-    "tasks": "{told:.0f} tasks in one place, {other:.0f} in another",
+    "tasks": "{told:.0f} tasks in one place, but {other:.0f} in another",
     "moved": "{told:size} moved, but tasks, segments and block size give {other:size}",
     "aggregate": (
         "aggregate file size {told:size}, but tasks, segments and block size give {other:size}"
@@ -28,7 +28,7 @@ TEXTS = {
     "product": "rate x time is {told:.6g} MiB, but {other:.6g} MiB were moved",
     "ranks": "rows of {told:.0f} ranks, but {other:.0f} tasks",
     "rank-moved": (
-        "rank {0} moved {told:.6g} MiB according to one time, {other:.6g} MiB according to the"
+        "rank {0} moved {told:.6g} MiB according to one time, but {other:.6g} MiB according to the"
         " other"
     ),
     "ranks-moved": "ranks moved {told:.6g} MiB, but the total is {other:.6g} MiB",

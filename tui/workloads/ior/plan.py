@@ -188,7 +188,7 @@ def files_needed(launch: MpiLaunch, hosts: int) -> int:
 def _work(launch: MpiLaunch, hosts: int) -> Iterator[str]:
     ranks, shape = launch.ranks(hosts), shape_of(launch.options)
     each = f"{shape.segments} x {units.size(shape.block)}"
-    most = f"what {shape.stonewall_s} s allow, at most " if shape.stonewall_s else ""
+    most = f"as many as {shape.stonewall_s} s allow, up to " if shape.stonewall_s else ""
     files = "1, shared by all ranks" if shape.shared else f"{ranks}, one per rank"
     yield (
         f"bytes={most}{ranks} ranks x {each} = {units.size(ranks * shape.bytes_per_rank)} in each"

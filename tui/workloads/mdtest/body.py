@@ -39,7 +39,7 @@ TERMS = (
     JobTerm("options", "text", "-F -u",
         "mdtest's own options: -F files only, -u one directory per rank", "options"),
     JobTerm("stride", "text", "next-client",
-        "Rank shift, so that ranks work on files of others: next-client, or a number (-N)",
+        "Rank shift, so that ranks use other ranks' files: next-client, or a number (-N)",
         "stride"),
     JobTerm("program", "text", "mdtest", "mdtest on the hosts: a name on PATH or an absolute path",
         "program"),
@@ -69,7 +69,7 @@ class Mdtest(MpiBody):
     stride: Scalar = Field(
         "next-client",
         description=(
-            "Rank shift, so that ranks work on files of others: 'next-client', or a number as for"
+            "Rank shift, so that ranks use other ranks' files: 'next-client', or a number as for"
             " mdtest -N"
         ),
     )

@@ -234,8 +234,8 @@ def _product(one: float, slack: float, other: float, other_slack: float) -> tupl
 
 
 def _tables(report: MdtestReport) -> Iterator[Contradiction]:
-    """Yield operations whose rate x time, in the tables of -P, is not the items of all ranks, or
-    differs between the fastest and the slowest iteration.
+    """Yield operations whose rate x time, in the tables of -P, is not the number of items of all
+    ranks, or differs between the fastest and the slowest iteration.
     """
     output = report.output
     if not report.slowest or version_numbers(output.version)[:2] > SECONDS_UP_TO:
@@ -281,7 +281,7 @@ def _ranks(report: MdtestReport) -> Iterator[Contradiction]:
 
 def _all_ranks(report: MdtestReport) -> Iterator[Contradiction]:
     """Yield figures in the row of all ranks that do not follow from the first iteration: all items
-    over the slowest rank's time.
+    divided by the slowest rank's time.
     """
     output, details = report.output, report.details
     for name, (rate, seconds) in details.all_ranks.items():
@@ -337,9 +337,7 @@ def _slowest_ranks(report: MdtestReport) -> Iterator[Contradiction]:
 
 
 def _rates_of_ranks(report: MdtestReport) -> dict[str, list[list[float]]]:
-    """Return the rates of all ranks by operation and iteration, without operations that did not
-    run.
-    """
+    """Return the rates of all ranks by operation and iteration, for operations that ran."""
     found = {name: list(each) for name, each in report.details.processes.items()}
     tasks, rows = report.output.tasks, report.details.rows
     known = [set(figures) for _, figures in rows]
