@@ -38,9 +38,9 @@ LAST = 2  # reports that may wait for the final sync
         f"over {LEAST_TICKS} or more samples, the slope of arrival times against the load"
         f" generator's clock is 1 within {units.share(CLOCK)}, apart from drift that the host's"
         f" telemetry has too; drifts below {LEAST_S:g} s or {LINEAR:g} x the residuals of the"
-        " fitted line do not count; and by the host's time of day, a load with a runtime does I/O for"
-        f" no more seconds than it measured (warning beyond {units.share(CLOCK)} and {LEAST_S:g} s,"
-        " if all or none of the samples are late)"
+        " fitted line do not count; and by the host's time of day, a load with a runtime does I/O"
+        f" for no more seconds than it measured (warning beyond {units.share(CLOCK)} and"
+        f" {LEAST_S:g} s, if all or none of the samples are late)"
     ),
     advice=(
         "Rates and latencies are wrong by this factor: run the load generator without preloaded"
