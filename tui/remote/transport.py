@@ -94,7 +94,7 @@ class Completed(Struct, frozen=True):
 
 
 def too_much(size: int, host: str, most: int = MOST_BYTES, what: str = "answer") -> None:
-    """Raise HostError if output is longer than `most` bytes, which no valid output reaches."""
+    """Raise HostError if output is longer than `most` bytes, more than any valid output has."""
     if size > most:
         raise HostError("flooded", host, clause("too-much", what=what, most_bytes=most))
 

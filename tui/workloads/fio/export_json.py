@@ -327,7 +327,7 @@ def _shares(
 ) -> Json:
     """Return the share of I/Os, in percent, by upper bound.
 
-    The first range of a unit begins where the previous unit ends.
+    The first range of each unit begins where the previous unit ends.
     """
     found: Json = {}
     for low, high in pairwise((0 if unit_ns == 1 else 1, *bounds)):

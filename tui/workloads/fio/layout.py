@@ -78,7 +78,7 @@ def job_files(job: JobOptions, *, strict: bool = True) -> list[FileSpec]:
 def _shared_files(job: JobOptions, named: Sequence[str], *, strict: bool) -> Iterator[FileSpec]:
     """Yield the files of ``filename``, which all workers share.
 
-    A name given twice gets twice the share of the size.
+    A name that is given twice gets two shares of the size.
     """
     sizes = _FileSizes(job, len(named), strict=strict, device=all(map(is_device, named)))
     for worker in range(job.numjobs if job.get("offset_increment") else 1):

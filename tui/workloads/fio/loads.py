@@ -207,7 +207,7 @@ def _blocks(job: JobOptions) -> dict[str, tuple[BlockShare, ...]]:
 
 
 def _verifies(job: JobOptions) -> bool:
-    """Return whether a job reads what it wrote."""
+    """Return whether a job reads back the data that it wrote."""
     return job.get("verify") not in (None, "0", "none") and "write" in job.access
 
 

@@ -221,8 +221,8 @@ def _ior_bytes(given: Mapping[str, str]) -> int:
 
 
 def _found(output: Io500Output, result: Sections) -> Iterator[Contradiction]:
-    """Yield more processes of find than the run has, and a find phase that took less or much longer
-    than its search: files divided by rate.
+    """Yield more processes of find than the run has, and a find phase that was shorter, or much
+    longer, than its search (files divided by rate).
     """
     own, each = result.get("find", {}), output.phases.get("find")
     total, procs = _number(own.get("total-files")), _number(result.get("run", {}).get("procs"))

@@ -105,9 +105,7 @@ class IorProgram(StepProgram):
 
 
 def _otherwise(options: Sequence[str]) -> bool:
-    """Return whether ranks are reordered in another way: randomly (-Z), or by a given number of
-    tasks (-Q).
-    """
+    """Return whether ranks are reordered randomly (-Z), or by a given number of tasks (-Q)."""
     return any(option.startswith(("-Z", "-Q")) for option in options)
 
 

@@ -302,8 +302,8 @@ def _all_ranks(report: MdtestReport) -> Iterator[Contradiction]:
 
 
 def _slowest_ranks(report: MdtestReport) -> Iterator[Contradiction]:
-    """Yield rates in the summary above those of the slowest ranks before the barrier, rates of
-    single ranks that do not follow from all ranks, and missing ranks or iterations.
+    """Yield summary rates above the rates of the slowest ranks before the barrier, rates of single
+    ranks that do not follow from all ranks, and missing ranks or iterations.
     """
     output = report.output
     for name, iterations in _rates_of_ranks(report).items():

@@ -24,7 +24,9 @@ def at_least(version: str, wanted: tuple[int, int]) -> bool:
 
 
 def actual_version(version: str, command_line: str) -> str:
-    """Return the actual version: 3.2.x prints 1.9.3, but quotes the words of its command line."""
+    """Return the actual version: 3.2.x prints 1.9.3, but puts the words of its command line in
+    quotes.
+    """
     return "3.2" if version == OLD_NAME and ' "-' in command_line else version
 
 
