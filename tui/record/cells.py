@@ -188,7 +188,7 @@ def _verdict_of(cell: Cell, warned: Collection[int]) -> str:
 
 
 def invalid_steps(record: RunRecord) -> set[int]:
-    """Return the indexes of steps with invalid figures: those with an error finding, or all if the
+    """Return the indexes of steps with invalid figures: steps with an error finding, or all if the
     run has one.
     """
     return _steps_with(record, "error")

@@ -436,7 +436,7 @@ def latency_record(result: LatencyResult | None) -> LatencyRecord | None:
 
 
 def _percentiles(result: LatencyResult) -> dict[str, int]:
-    """Return the standard percentiles and those that the tool printed in addition, computed from
+    """Return the standard percentiles and additional ones that the tool printed, computed from
     buckets if possible.
     """
     if result.buckets is None or not result.buckets.idx:

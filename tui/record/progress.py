@@ -63,7 +63,7 @@ class Rounds(Struct, frozen=True):
 
 
 def fills_of(plan: Plan, state: RunState) -> list[tuple[Step, bool]]:
-    """Return the fill steps, each with whether all hosts filled all of their files."""
+    """Return the fill steps, each with True if all hosts filled all of their files."""
     fills = [step for step in plan.steps if step.is_fill]
     hosts = [_round(plan, state, step).hosts for step in fills]
     return [(step, set(whole) == set(step.hosts)) for step, whole in zip(fills, hosts, strict=True)]
