@@ -193,6 +193,19 @@ def test_a_load_runs_the_planned_command(command: dict[str, Any], severity: str 
     assert [each.severity for each in result] == ([severity] if severity else [])
 
 
+def test_files_open_in_place_of_the_test_files_are_an_error() -> None:
+    command = {"step": 0, "words": f"fio {ARGUMENTS}"}
+    at = machines(load_commands=([command], [{**command, "elsewhere": "/dev/shm/x:/dev/shm/y"}]))
+    files = [FileSpec("/mnt/f", 1 << 20)]
+    tasks = [HostTask(host.name, 1, "", PLANNED, files=files) for host in at.hosts]
+    (only,) = found("planned-command", repeated(at, tasks, 1))
+    assert (only.severity, only.scope["hosts"]) == ("error", "h2")
+    assert message_of(only) == (
+        "the load has other files open than the test files on h2: /dev/shm/x, /dev/shm/y"
+        " (planned: /mnt/f)"
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "severities"),
     [

@@ -48,7 +48,7 @@ async def test_holes_and_blocks_that_were_only_reserved_were_never_written(
     )
     never = {path: extents.never_written // MIB for path, extents in found.items()}
     assert never == {str(whole): 0, str(reserved): 3, str(holes): 4}
-    assert why == "the file system does not report extents"  # of the one that is not there
+    assert why == "a test file does not exist"
 
 
 async def test_extents_that_map_none_of_a_files_blocks_are_unknown(tmp_path: Path) -> None:

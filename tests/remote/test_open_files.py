@@ -49,8 +49,8 @@ def test_commands_are_told_with_checksum_and_preloaded_libraries() -> None:
         "ran=8 - /opt/x.so: fio",
     ]
     assert load_processes(AgentAnswer(lines=lines)) == [
-        LoadProcess(((0o100002, "/mnt/a b"),), "/usr/bin/fio --eta=never job.fio", "123:45"),
-        LoadProcess((), "fio", "", "/opt/x.so"),
+        LoadProcess(7, ((0o100002, "/mnt/a b"),), "/usr/bin/fio --eta=never job.fio", "123:45"),
+        LoadProcess(8, (), "fio", "", "/opt/x.so"),
     ]
 
 

@@ -42,7 +42,9 @@ Rows = dict[str, list[LoadCommand]]
     "planned-command",
     "Planned command",
     rule=(
-        "the processes that have the test files open (over a network: those with the job file as"
+        "the load has test files open, not only other files (not compared with preloaded"
+        " libraries, a startdelay, engines that do not keep files open, or more than 64 files); the"
+        " processes that have the test files open (over a network: those with the job file as"
         " an argument) run the planned command line with the planned job file (compared only if"
         " the load has one; an error if added arguments change the load); a warning if other"
         " arguments were added, if another program than the dynamic loader runs the load"
@@ -74,12 +76,35 @@ def planned_command(evidence: RunEvidence) -> Iterator[CheckResult | Unread]:
         raise UnknownError("command-lines")
     read = {host: {row.step for row in found} for host, found in ran.items()}
     yield from unread_in_steps(evidence, read, "command-lines", range(count))
+    yield from _elsewhere(evidence, ran)
     yield from _other_job(ran)
     yield from _other_words(evidence, ran)
     yield from _touched(ran)
     yield from _replaced(ran, evidence)
     yield from _other_programs(ran, evidence)
     yield from _preloaded(ran)
+
+
+def _elsewhere(evidence: RunEvidence, ran: Rows) -> Iterator[CheckResult]:
+    """Yield the hosts on which the load had other files open in place of the test files in any
+    step: what was measured is not the target.
+    """
+    planned = {
+        (step.index, task.host): task.files[0].path
+        for step in evidence.plan.steps
+        for task in step.tasks
+        if task.files
+    }
+    found: dict[str, LoadCommand] = {}
+    for host, row in ((host, row) for host, each in ran.items() for row in each):
+        if row.elsewhere:
+            found.setdefault(host, row)
+    if found:
+        host, row = next(iter(found.items()))
+        paths, file = row.elsewhere.split(":"), planned.get((row.step, host), "")
+        scope: dict[str, Scalar] = {"hosts": " ".join(found)}
+        operands: Operands = {"hosts": list(found), "paths": paths, "planned": file}
+        yield CheckResult("error", "elsewhere", paths[0], file, scope, operands)
 
 
 def _touched(ran: Rows) -> Iterator[CheckResult]:

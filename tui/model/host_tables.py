@@ -242,14 +242,16 @@ class OpenFile(Struct, frozen=True, omit_defaults=True):
 
 class LoadCommand(Struct, frozen=True, omit_defaults=True):
     """A process of a step's load that had a test file open; if the load opens none (I/O over a
-    network), one that has the job file as an argument.
+    network), one that has the job file as an argument; if it has only other files open, one that
+    has such a file open.
 
     `words`: its command line, joined by spaces; empty for a load generator that changes it.
     `other_job`: its job file was not the one that was sent. `preload`: preloaded libraries, joined
     by colons. `touched`: its job file was changed after it was sent. `replaced`: libraries that it
     maps in place of the system's, joined by colons. `program`: the file it runs, if that is not the
-    load generator that was checked before the run. `later`: other steps with the same process, such
-    as `1-9 12`.
+    load generator that was checked before the run. `elsewhere`: files that the load has open
+    although it has none of the test files open, joined by colons. `later`: other steps with the
+    same process, such as `1-9 12`.
     """
 
     step: int
@@ -259,6 +261,7 @@ class LoadCommand(Struct, frozen=True, omit_defaults=True):
     touched: bool = False
     replaced: str = ""
     program: str = ""
+    elsewhere: str = ""
     later: str = ""
 
 

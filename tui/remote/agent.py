@@ -13,7 +13,7 @@ import posixpath
 import re
 import secrets
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from msgspec import Struct
@@ -300,6 +300,19 @@ class Agent:
         """
         words = (self.run_id, self.mark, job_file, program)
         return load_processes(await self.call("open_files", *words))
+
+    async def files_elsewhere(
+        self, job_file: str, pids: Collection[int], planned: Sequence[str]
+    ) -> list[tuple[int, str]]:
+        """Return files and block devices, with the pid, that load processes may have in place of
+        the planned files; none if any process has any planned file open.
+
+        Leaves out files that are only written to, that programs do not inherit (close-on-exec) or
+        that are in the load's working directory. Raises HostError.
+        """
+        answer = await self.call("files_elsewhere", job_file, *map(str, pids), "--", *planned)
+        found = (line.partition(" ") for line in answer.all("elsewhere"))
+        return [(int(pid), path) for pid, _, path in found if pid.isdecimal() and path]
 
     async def _sweep(self, run: str, mark: str, *, kill: bool) -> list[MarkedProcess]:
         answer = await self.call("sweep", "kill" if kill else "list", run, mark)

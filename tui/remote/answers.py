@@ -253,6 +253,7 @@ class LoadProcess(Struct, frozen=True):
     file it runs, if that is not the load generator that was checked.
     """
 
+    pid: int
     files: tuple[tuple[int, str], ...]
     words: str
     job_file_sum: str = ""
@@ -408,6 +409,7 @@ def file_info(line: str) -> FileInfo | None:
 NO_EXTENTS = {
     "no-filefrag": "filefrag (e2fsprogs) not found",
     "no-extents": "the file system does not report extents",
+    "no-file": "a test file does not exist",
 }
 
 
@@ -516,8 +518,11 @@ def load_processes(answer: AgentAnswer) -> list[LoadProcess]:
         total, preload = ("" if each == "-" else each.strip(":") for each in (total, preload))
         libraries = tuple(dict.fromkeys(path for of, path in mapped if of == pid))
         opened = tuple(files.get(pid, ()))
+        if not pid.isdecimal():
+            continue
         found.append(
             LoadProcess(
+                int(pid),
                 opened,
                 words.strip(),
                 total,

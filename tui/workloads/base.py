@@ -183,6 +183,12 @@ class OnHost(Protocol):
         """Return a planned job file as the program needs it on the host."""
         return job_file
 
+    def opens_files(self, task: HostTask) -> bool:
+        """Return whether each process that does I/O has test files open by their names, from its
+        start to its end, and no other files but those it only writes to (logs).
+        """
+        return False
+
     def requirements(self, steps: Sequence[Step]) -> Sequence[Requirement]:
         """Return the commands that each host of these steps must have.
 

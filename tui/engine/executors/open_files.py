@@ -16,6 +16,7 @@ from tui import workloads
 from tui.engine.executors.executor import in_background
 from tui.model.event import HostFactsCollected
 from tui.model.host_tables import LoadCommand, OfSteps, OpenFile, rows, with_rows
+from tui.model.plan import FILE_NUMBER
 from tui.remote.transport import HostError
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 AFTER_S = 3.0  # seconds into the load; files are open by then
 PATIENCE_S = 20.0
 REVERSED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))  # bits of each byte
+MOST_PLANNED = 64  # test files that the host compares with those that the load has open
+MOST_ELSEWHERE = 4  # paths kept
+DELETED = " (deleted)"  # the kernel's mark
 # rows of a step, and rows kept of a run, whose steps mostly repeat them
 MOST_ROWS, MOST_KEPT = 16, 128
 
@@ -58,10 +62,11 @@ async def _record(run: TaskRun) -> None:
         process: [each for each in process.files if posixpath.basename(each[1]) in names]
         for process in found
     }
+    elsewhere = await _elsewhere(run, job_file, found)
     own = {
         process: files
         for process, files in known.items()
-        if files or (over_network and process.job_file_sum and job_file in process.words.split())
+        if files or process.pid in elsewhere or (over_network and _is_load(process, job_file))
     }
     opened = dict.fromkeys(
         OpenFile(step.index, path, flags) for files in own.values() for flags, path in files
@@ -70,7 +75,13 @@ async def _record(run: TaskRun) -> None:
     # over a network, what waits for the load has the job file as an argument too
     told = not over_network or all(process.program for process in own)
     commands = dict.fromkeys(
-        _command(run, process if told else replace(process, program=""), planned) for process in own
+        _command(
+            run,
+            process if told else replace(process, program=""),
+            planned,
+            elsewhere.get(process.pid, ""),
+        )
+        for process in own
     )
     if own:
         facts: dict[str, Fact] = {"load_commands": _with(session.facts, commands)}
@@ -78,6 +89,56 @@ async def _record(run: TaskRun) -> None:
             facts["open_files"] = _with(session.facts, opened)
         session.facts |= facts
         session.journal.append(HostFactsCollected(t=0.0, host=session.name, facts=facts))
+
+
+def _is_load(process: LoadProcess, job_file: str) -> bool:
+    """Return whether a process has the job file as an argument, and in its directory."""
+    return bool(process.job_file_sum) and job_file in process.words.split()
+
+
+async def _elsewhere(run: TaskRun, job_file: str, found: Sequence[LoadProcess]) -> dict[int, str]:
+    """Return by pid the files that a load has open, joined by colons, if it has none of its test
+    files open; empty if it has, or if that is unknown.
+    """
+    loads = {each.pid: each for each in found if _is_load(each, job_file)}
+    planned = _comparable(run)
+    opened = {path for each in found for _, path in each.files}
+    # what preloaded libraries (of a storage client, for example) do for open() is unknown
+    if not (planned and loads) or opened & set(planned) or any(each.preload for each in found):
+        return {}
+    paths: list[tuple[int, str]] = []
+    with suppress(HostError, TimeoutError, OSError, ValueError):
+        async with asyncio.timeout(PATIENCE_S):
+            paths = await run.session.agent.files_elsewhere(job_file, loads, planned)
+    names = set(map(posixpath.basename, planned))
+    if any(_was_removed(path, names) for _, path in paths):
+        return {}
+    # a script has itself open
+    paths = [(pid, path) for pid, path in paths if path not in loads[pid].words.split()]
+    told = ":".join(sorted({path for _, path in paths})[:MOST_ELSEWHERE])
+    return {pid: told for pid, _ in paths}
+
+
+def _comparable(run: TaskRun) -> list[str]:
+    """Return the paths of the test files that a load has open all the time; empty if it may have
+    none open, or if they are too many to compare or have numbers.
+    """
+    task = next((task for task in run.step.tasks if task.host == run.session.name), None)
+    if task is None or not workloads.of(run.step).opens_files(task):
+        return []
+    paths = list(dict.fromkeys(posixpath.normpath(spec.path) for spec in task.files))
+    known = len(paths) <= MOST_PLANNED and not any(FILE_NUMBER in path for path in paths)
+    return paths if known else []
+
+
+def _was_removed(path: str, names: Collection[str]) -> bool:
+    """Return whether a file that is open may be a test file without its name: removed since, or
+    removed on NFS.
+    """
+    name = posixpath.basename(path)
+    return name.startswith(".nfs") or (
+        name.endswith(DELETED) and name.removesuffix(DELETED) in names
+    )
 
 
 def _with(facts: Mapping[str, Fact], found: Collection[OfSteps]) -> Fact:
@@ -88,7 +149,7 @@ def _with(facts: Mapping[str, Fact], found: Collection[OfSteps]) -> Fact:
     return [msgspec.to_builtins(row) for row in table]
 
 
-def _command(run: TaskRun, process: LoadProcess, planned: str) -> LoadCommand:
+def _command(run: TaskRun, process: LoadProcess, planned: str, elsewhere: str) -> LoadCommand:
     return LoadCommand(
         run.step.index,
         process.words if workloads.of(run.step).keeps_command else "",
@@ -97,6 +158,7 @@ def _command(run: TaskRun, process: LoadProcess, planned: str) -> LoadCommand:
         process.touched,
         ":".join(process.replaced),
         process.program,
+        elsewhere,
     )
 
 

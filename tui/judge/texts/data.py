@@ -110,6 +110,10 @@ DATA: dict[str, dict[str, Text]] = {
         "gzip": "gzip leaves {left:share} of a block",
     },
     "planned-command": {
+        "elsewhere": (
+            "the load has other files open than the test files on {hosts:names}: {paths:all}"
+            " (planned: {planned})"
+        ),
         "other-job": "the job file of the load is not the planned one on {hosts:names}",
         "other": (
             "the load's arguments differ from the plan on {hosts:names}: {ran} (planned: {planned})"

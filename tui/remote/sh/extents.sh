@@ -7,7 +7,9 @@ bt_extents() { # FILE...: of each, `at=INDEX SIZE MAPPED UNWRITTEN`, bytes; or w
     # filefrag -s first writes dirty pages, whose blocks would count as unwritten
     held=$(stat -L -c '%b' -- "$file" 2>/dev/null) # 512 bytes each
     said=$(filefrag -sv -- "$file" 2>/dev/null </dev/null | bt_extent_sums "${held:-0}")
-    if [ -n "$said" ]; then bt_say "at=$index $said"; else bt_kv why no-extents; fi
+    if [ -n "$said" ]; then bt_say "at=$index $said"
+    elif [ ! -e "$file" ]; then bt_kv why no-file
+    else bt_kv why no-extents; fi
     index=$((index + 1))
   done
 }

@@ -143,6 +143,49 @@ BT_EOF
   done
 }
 
+bt_files_elsewhere() { # JOB-FILE PID... -- PLANNED...: `elsewhere=PID PATH`, at most 16: files and block devices that loads
+  # may have in place of the planned files; none if a load has one of these open, by whatever name, or if that is unknown
+  local job="$1" pids='' pid='' fd='' path='' each='' found='' count=0
+  shift
+  while [ "$1" != -- ]; do pids="$pids $1"; shift; done
+  shift
+  # shellcheck disable=SC3013  # not POSIX, so it is tried first
+  [ / -ef / ] 2>/dev/null || return 0
+  # this costs no process
+  for pid in $pids; do
+    for fd in "/proc/$pid/fd"/*; do
+      [ -f "$fd" ] || [ -b "$fd" ] || continue
+      # shellcheck disable=SC3013
+      for each; do [ ! "$fd" -ef "$each" ] || return 0; done
+    done
+  done
+  # and this one for each file
+  for pid in $pids; do
+    # shellcheck disable=SC3013  # in another mount namespace, names are of other files
+    [ -e "/proc/$pid/cwd/$job" ] && [ "/proc/$pid/ns/mnt" -ef /proc/self/ns/mnt ] || continue
+    for fd in "/proc/$pid/fd"/*; do
+      [ -f "$fd" ] || [ -b "$fd" ] && bt_may_be_data "$pid" "${fd##*/}" || continue
+      path=$(readlink "$fd") || continue
+      # shellcheck disable=SC3013  # a copy-up of overlayfs, for example: another file by the planned name
+      for each; do [ ! "$path" -ef "$each" ] || return 0; done
+      case $path in /proc/* | /sys/* | /memfd:* | [!/]* | *"$BT_NL"*) continue ;; esac # anon_inode:[timerfd] is a file, too
+      # shellcheck disable=SC3013
+      [ ! "${path%/*}" -ef "/proc/$pid/cwd" ] || continue
+      found="$found${found:+$BT_NL}elsewhere=$pid $path" count=$((count + 1))
+      [ "$count" -lt 16 ] || break 2
+    done
+  done
+  [ -z "$found" ] || bt_say "$found"
+}
+
+bt_may_be_data() { # PID FD: no log, which is only written to (O_WRONLY), and no script (close-on-exec)
+  local name='' flags=''
+  while read -r name flags; do
+    [ "$name" != flags: ] || break
+  done 2>/dev/null <"/proc/$1/fdinfo/$2"
+  case $flags in '' | *[15] | *[2367]??????) return 1 ;; esac
+}
+
 bt_other_programs() { # PROGRAM PID...: `program=PID PATH` of processes that run another file; costs a process for these only
   local program="$1" pid='' path=''
   shift

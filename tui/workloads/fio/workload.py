@@ -98,6 +98,12 @@ class FioOnHosts(FioImports):
         """Add a slash to each directory, because fio refuses symbolic links otherwise (lstat)."""
         return DIRECTORY.sub(r"\g<0>/", job_file)
 
+    def opens_files(self, task: HostTask) -> bool:
+        """Return whether all jobs of a task have their test files open from start to end."""
+        from tui.workloads.fio.opened import opens_files
+
+        return opens_files(task.job_file)
+
     def requirements(self, steps: Sequence[Step]) -> list[Requirement]:
         """Return fio and the I/O engines that these steps use."""
         from tui.workloads.fio.engine_kinds import engines_of, requirement
