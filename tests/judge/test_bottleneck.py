@@ -171,7 +171,8 @@ def test_workers_that_think_are_not_held_up_by_the_storage() -> None:
     at = looked(cpu_busy=10.0)
     at.plan.steps[0].jobs = [JobLoad("r", ("read",), workers=16, held=16, paced=True)]
     said = (
-        "concurrency: 75 % of the planned I/Os are not in flight on average: the load pauses itself"
+        "concurrency: on average, 75 % of the planned I/Os in flight are missing: think time pauses"
+        " the load"
     )
     assert limit(at) == ("concurrency", said)
 
@@ -265,7 +266,7 @@ def test_a_server_whose_processes_are_busy_is_named_with_them() -> None:
     at = with_server(group_OSD_procs=4.0, group_OSD_cpu=396.0)
     assert limit(at) == (
         "server-cpu",
-        "server CPU: s1: OSD uses 99 % of a core in each of 4 processes on average",
+        "server CPU: s1: OSD: 99 % of a core per process (average of 4)",
     )
 
 
@@ -304,5 +305,5 @@ def test_without_telemetry_nobody_knows_the_bottleneck() -> None:
 
 def test_a_server_whose_processes_use_all_that_the_hypervisor_leaves_is_named() -> None:
     at = with_server(group_OSD_procs=1.0, group_OSD_cpu=78.0, cpu_busy=50.0, cpu_steal=10.0)
-    told = "server CPU: s1: OSD uses 78 % of a core in its only process, all that the hypervisor leaves"
+    told = "server CPU: s1: OSD: 78 % of a core in its only process, all that the hypervisor leaves"
     assert limit(at) == ("server-cpu", told)

@@ -1,4 +1,4 @@
-"""What figures of a running load may become by its end, and what lasts long enough to count."""
+"""Bounds on the final figures of a running load, and which conditions last long enough to count."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ SPARE_S = 2.0  # a load may begin and end a second off its plan
 
 
 def most_of_time(at: StepEvidence, seconds: float, whole_s: float) -> bool:
-    """Return whether something that applied for so many seconds did so for most of the measured
-    time, `whole_s`; of a running load, whether it is sure to by its end.
+    """Return whether something that applied for so many seconds applied for most of the measured
+    time, `whole_s`; for a running load, whether that is certain by its end.
     """
     planned_s = at.step.runtime_s
     if at.record.state == "running":
@@ -30,8 +30,8 @@ def most_of_time(at: StepEvidence, seconds: float, whole_s: float) -> bool:
 
 
 def zeros_to_come(at: StepEvidence, kept: int) -> int | None:
-    """Return how many seconds of a running load may be without I/O besides the `kept` ones; None if
-    that is unknown.
+    """Return how many seconds of a running load, besides the `kept` ones, may be without I/O; None
+    if unknown.
     """
     if at.record.state != "running":
         return 0
@@ -40,7 +40,7 @@ def zeros_to_come(at: StepEvidence, kept: int) -> int | None:
 
 
 def recovered(at: StepEvidence, name: str, rates: Mapping[str, float]) -> dict[str, float]:
-    """Return each host's mean rate over the whole step if slow hosts recover; the rates unchanged
+    """Return each host's mean rate over the whole step if slow hosts recover; the unchanged rates
     if the step is over.
 
     Assumes that for the rest of the step a host runs at the median host's rate, plus the amount by
@@ -60,8 +60,8 @@ def recovered(at: StepEvidence, name: str, rates: Mapping[str, float]) -> dict[s
 
 
 def _best_parts(series: SeriesRecord | None, name: str) -> dict[str, float]:
-    """Return the rate of each host in the best of equal parts of the time so far, relative to the
-    median host's in the same part.
+    """Return each host's rate in its best of several equal parts of the time so far, relative to
+    the median host's rate in the same part.
     """
     columns = [each for each in series.columns if each.host is not None] if series else []
     own = [each for each in columns if each.direction == name]

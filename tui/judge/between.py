@@ -1,6 +1,4 @@
-"""Compare a load's bytes with those of the kernel's counters, between the same samples of
-telemetry.
-"""
+"""Compare a load's byte counts with the kernel's between the same telemetry samples."""
 
 from __future__ import annotations
 
@@ -42,10 +40,10 @@ def between_samples(
     """Return the share of a host's bytes that `values` (bytes per second of its telemetry) count
     between the same samples; None if they do not overlap the load.
 
-    The load's bytes are known by the second, and its rate is taken as constant within each.
-    Uncertain are the bytes before and after a sample within a second (bounded by the rates of the
-    seconds around it), those of samples that are late (by as much as their intervals differ) and
-    I/Os in flight, which count on one side only.
+    The load's bytes are known per second, and its rate is taken as constant within each. The
+    uncertainty covers the bytes before and after a sample within a second (bounded by the rates of
+    the seconds around it), late samples (by as much as their intervals differ) and I/Os in flight,
+    which count on one side only.
     """
     series = at.record.series
     columns = series.columns if series is not None else []

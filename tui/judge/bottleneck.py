@@ -63,7 +63,7 @@ def bottleneck_of(at: StepEvidence) -> BottleneckRecord | None:
 
 
 def _no_other(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> Clause:
-    """Return what is known against other bottlenecks: CPUs come before unknown link speeds."""
+    """Return how far other bottlenecks are ruled out: CPUs come before unknown link speeds."""
     if held := sum(held_by_cpu(at, host) is not None for host in hosts):
         return clause("no-other-but-some-cpus", held=held, of=len(hosts))
     if cpu_bound_hosts(at):
@@ -158,9 +158,7 @@ def _busy_device(at: StepEvidence, host: HostTelemetryRecord) -> Clause | None:
 
 
 def _share_in(at: StepEvidence, host: HostTelemetryRecord, device: str) -> float:
-    """Return the share of the time of all reads and writes that they spent in a device; 0 if
-    unknown.
-    """
+    """Return the share of their time that all reads and writes spent in a device; 0 if unknown."""
     in_device = whole = 0.0
     for name, column in (("read", "rlat"), ("write", "wlat")):
         result = at.record.results.per_host.get(host.host, {}).get(name)

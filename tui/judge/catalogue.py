@@ -115,7 +115,7 @@ def examine(evidence: RunEvidence, *, running: bool = False) -> Examination:
 
 
 def steps_by_reason(missed: Sequence[Unread]) -> list[StepsNotChecked]:
-    """Return the steps that a check had no data for on any host, by reason."""
+    """Return the steps for which a check had no data on any host, by reason."""
     from tui.model.record import StepsNotChecked  # loaded only when there is a run
 
     found: list[StepsNotChecked] = []

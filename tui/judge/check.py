@@ -50,9 +50,8 @@ __all__ = [
 
 
 def two_hosts(hosts: int, lacking: str) -> UnknownError:
-    """Return the error for a comparison of hosts that cannot run.
-
-    It names too few hosts or, with enough of them, data that they did not report (`lacking`).
+    """Return the error for a host comparison that cannot run: too few hosts or, with enough hosts,
+    data that they did not report (`lacking`).
     """
     return UnknownError("few-hosts", least=2) if hosts < 2 else UnknownError(lacking)
 
@@ -121,7 +120,8 @@ class StepEvidence(Struct, frozen=True):
     def passed(self) -> float:
         """Share of the measurement that has passed; 1 if the step is not running.
 
-        Checks of the whole time use it to report nothing on Live that the result would withdraw.
+        Checks that judge the whole time use it so as not to report on Live what the result would
+        withdraw.
         """
         if self.record.state != "running" or not self.record.measured_s:
             return 1.0
@@ -134,7 +134,9 @@ class StepEvidence(Struct, frozen=True):
         return round(measured_s / self.passed - measured_s)
 
     def at_end(self, mean: float, rest: float) -> float:
-        """Return a mean over the whole time, from that so far and that of the rest of the time."""
+        """Return the mean over the whole time, given the mean so far and the mean of the remaining
+        time.
+        """
         passed = self.passed
         return mean if passed == 1.0 else passed * mean + (1 - passed) * rest
 
@@ -300,7 +302,9 @@ def writers_of(at: StepEvidence) -> list[JobLoad]:
 
 
 def of_job(at: StepEvidence, host: str, job: JobLoad) -> Mapping[str, DirectionRecord]:
-    """Return a host's results of one job by direction; empty if they are only known together."""
+    """Return a host's results of one job by direction; empty if the jobs' results are only known
+    together.
+    """
     results = at.record.results
     if len([each for each in at.step.jobs if each.stores]) == 1:
         return results.per_host.get(host, {})
@@ -315,8 +319,8 @@ def on_objects(step: Step) -> bool:
 def unread_in_steps(
     evidence: RunEvidence, read: Mapping[str, set[int]], why: str, steps: Container[int]
 ) -> Iterable[Unread]:
-    """Yield the steps in which no host was read although one was in others, and the hosts that were
-    not read in steps in which others were.
+    """Yield the steps in which no host was read, if a host was read in another step, and the hosts
+    that were not read in steps in which other hosts were.
 
     `read`: the steps in which each host was read. `steps`: those that matter.
     """
@@ -423,7 +427,7 @@ def step_check(
     """Return a decorator that turns a function on one step into a check, which runs for every
     step.
 
-    `rule`: of two parts, the second applies to MPI programs only.
+    `rule`: if it has two parts, the second applies to MPI programs only.
     """
     whole, for_mpi = (rule, "") if isinstance(rule, str) else ("; ".join(rule), rule[1])
     return lambda function: Check(

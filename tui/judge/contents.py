@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     "reducible-data",
     "Reducible data",
     rule=(
-        "no option makes the written data compressible or equal; content looks at the data itself"
+        "no option makes the written data compressible or identical; the content check examines the"
+        " data itself"
     ),
     advice=(
         "Use refill_buffers=1 without other buffer options, or quote the reduction ratio with"
@@ -60,20 +61,20 @@ DATA, OTHERS, LEAST_BLOCKS = 0.8, 0.5, 4
     "content",
     "File contents",
     rule=(
-        f"of {LEAST_BLOCKS} or more sampled blocks, at least half are not zeros (of writes: where"
-        f" file extents show that they were written), {units.share(OTHERS)} of the others differ,"
-        f" and gzip leaves at least {units.share(DATA)} of each; a note if fewer than"
+        f"of {LEAST_BLOCKS} or more sampled blocks, at least half are not zeros (for writes: of"
+        f" those for which file extents show a write), at least {units.share(OTHERS)} of the others"
+        f" differ, and gzip leaves at least {units.share(DATA)} of each; a note if fewer than"
         f" {units.share(OTHERS)} of the 16-byte pieces in 1 MiB of contiguous data, or in all"
-        " sampled blocks, are distinct; reducible-data covers what the job declares reducible; an"
-        " error if all sampled blocks that are read are zeros, and no file extents show that they"
-        " were written (a device, NFS)"
+        " sampled blocks, are distinct; data that the job declares reducible is left to"
+        " reducible-data; an error if all sampled blocks that are read are zeros, and no file"
+        " extents show that they were written (a device, NFS)"
     ),
     advice=(
         "Lay the files out with the load generator's random data (prepare: layout), or write"
         " the whole device once: a drive or array that reduces data reads or stores almost nothing."
     ),
     source=(
-        "dd, cksum and gzip of 16 blocks of 4 KiB on each host, and od of 1 MiB, before the first 8"
+        "dd, cksum and gzip on 16 blocks of 4 KiB per host, and od on 1 MiB, before the first 8"
         " reading steps and after the first 8 writing steps"
     ),
     when="files",
@@ -130,7 +131,7 @@ def _reduced(at: StepEvidence, host: str, row: Content) -> Clause | None:
 
 def _never_seen(at: StepEvidence, host: str, row: Content) -> bool:
     """Return whether all sampled blocks are zeros, and no file extents show that any was written:
-    storage may answer such reads without its media.
+    storage may answer such reads without reading its media.
     """
     facts = next((each.facts for each in at.run.hosts if each.name == host), {})
     return row.zero == row.blocks and not rows(facts, Written)
@@ -139,7 +140,7 @@ def _never_seen(at: StepEvidence, host: str, row: Content) -> bool:
 def _similar(row: Content) -> Clause | None:
     """Return how sampled blocks resemble each other; None if they differ like random data.
 
-    Most arrays find this only within their unit of compression, some anywhere.
+    Most arrays find such blocks only within their compression unit; some find them anywhere.
     """
     if row.row is not None and row.row < OTHERS:
         return clause("row", share=row.row)
@@ -149,7 +150,7 @@ def _similar(row: Content) -> Clause | None:
 
 
 def _explained(at: StepEvidence, host: str, row: Content) -> bool:
-    """Return whether blocks without data can be the reason for the zeros of most blocks."""
+    """Return whether blocks without data can explain why most blocks are zeros."""
     if row.kind == "read":
         return _has_holes(at, host)
     if row.never_written is None:

@@ -96,8 +96,8 @@ def of_operations(name: str, result: MetadataResult) -> Fingerprint | None:
 
 
 def pairs(found: Sequence[Fingerprint]) -> Iterator[tuple[int, int]]:
-    """Yield the indices of results to compare: all pairs or, of many results, those close to each
-    other.
+    """Yield the indices of results to compare: all pairs or, if there are many results, only close
+    ones.
     """
     width = max(PAIRS // max(len(found), 1), 1)
     for one in range(len(found)):
@@ -159,8 +159,8 @@ def _in_common(one: Mapping[int, int], other: Mapping[int, int]) -> Copied | Non
     """Return how many counts are equal in two histograms, if more than chance allows; else None.
 
     Each of n I/Os in a bucket of both may come from either: they are split evenly with a
-    probability of C(n, n/2) / 2^n at most, whatever the loads. Loads whose latencies come in bursts
-    split them less evenly. Chernoff's bound limits the number of equal counts due to chance.
+    probability of no more than C(n, n/2) / 2^n, whatever the loads. Loads whose latencies come in
+    bursts split them less evenly. Chernoff's bound limits the number of equal counts due to chance.
     """
     equal = sum(count > 0 for _, count in one.items() & other.items())
     if equal < LEAST_EQUAL or 4 * equal < min(len(one), len(other)):

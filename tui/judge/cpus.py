@@ -101,9 +101,9 @@ def cpu_bound(
 def _withheld(
     host: Means, record: HostRecord | None, limit: Callable[[str], float]
 ) -> Clause | None:
-    """Return how a load did not get the CPU time that it wanted; None if it did, or if unknown.
+    """Return how a load was denied CPU time that it wanted; None if it was not, or if unknown.
 
-    Where the kernel does not tell how long its processes waited, any tasks that wait count.
+    Where the kernel does not report how long the load's processes waited, all waiting tasks count.
     """
     if throttled := _throttled(host, record, limit):
         return throttled
@@ -166,8 +166,8 @@ def cpus_of(record: HostRecord | None, fact: str = "cpus") -> float:
 
 
 def _of_allowed(host: Means, record: HostRecord | None, most: float) -> Clause | None:
-    """Return that a load saturates the CPUs it may use, if these are fewer than the host's; else
-    None.
+    """Return the usage of the CPUs allowed for a load if it saturates them, and they are fewer than
+    the host's; else None.
     """
     allowed = cpus_of(record, "cpus_usable")
     share = wanted(host, host.mean_of("gen.cpu") or 0.0) / allowed if allowed else 0.0

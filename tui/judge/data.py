@@ -159,7 +159,7 @@ def written(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _extents(at: StepEvidence, host: HostRecord) -> list[Written]:
-    """Return what was written of a host's files before this step."""
+    """Return which parts of a host's files were written before this step."""
     return [row for row in rows(host.facts, Written) if row.step == at.step.index]
 
 
@@ -170,7 +170,7 @@ def _extents(at: StepEvidence, host: HostRecord) -> list[Written]:
     rule=(
         "without direct I/O, a host's files (for skewed I/O: the blocks that get"
         f" {units.share(HOT)} of the I/Os) are at least {OF_MEMORY:g} x its memory; files of jobs"
-        " with direct I/O, or that only write and sync each write, do not count; a note where the"
+        " that use direct I/O, or only write and sync each write, do not count; a note where the"
         " file system may cache direct I/O"
     ),
     advice=(
@@ -294,8 +294,8 @@ def caches_dropped(at: StepEvidence) -> Iterator[CheckResult]:
     "shared-files",
     "Files shared by hosts",
     rule=(
-        "no file is used by several hosts at the same time, or has several names; jobs of one host"
-        " on one path are not compared, and sharing on purpose is reported too"
+        "no file is used by several hosts at the same time or has several names; jobs of one host"
+        " on one path are not compared; intended sharing is reported too"
     ),
     advice=(
         "Put {host} into directory or filename, and check for bind mounts and links. If"
@@ -352,8 +352,9 @@ def _groups(hosts: Sequence[HostRecord]) -> list[list[str]]:
         " read or write one file in order start at different offsets"
     ),
     advice=(
-        "Remove randseed and randrepeat: benchtui gives each host its own seed and records it."
-        " For sequential I/O of several workers, set offset_increment, or give each its own file."
+        "Remove randseed and randrepeat: benchtui gives each host its own seed and records it. For"
+        " sequential I/O by several workers, set offset_increment, or give each worker its own"
+        " file."
     ),
     source=(
         "seeds in the job files; by default a random generator repeats its sequence; filename,"

@@ -80,9 +80,9 @@ FLUSHING = ("ext2", "ext3", "ext4", "xfs")  # file systems that flush the device
     rule=(
         "if writes are flushed: no mount option of the target disables flushes; the median flush"
         f" takes at least {FLUSH_NS / 1000:g} µs (except after direct I/O to devices without a"
-        " volatile cache); on ext2, ext3, ext4, XFS and block devices with the write cache on,"
-        f" devices complete at least {units.share(FLUSHED)} as many flushes as the load issues"
-        " syncs, divided by its workers (one flush may serve all)"
+        " volatile cache); on ext2, ext3, ext4, XFS and block devices with the write cache on, the"
+        f" devices' flushes are at least {units.share(FLUSHED)} of the load's syncs divided by its"
+        " workers (one flush may serve all workers)"
     ),
     advice=(
         "Mount without nobarrier; check for libeatmydata (LD_PRELOAD), for a virtual disk"
@@ -148,8 +148,8 @@ def _why_unjudged(at: StepEvidence, record: HostRecord) -> str:
 
 
 def _must_flush(record: HostRecord) -> bool:
-    """Return whether each sync of a host must flush a device: one with a volatile cache, below file
-    systems that do.
+    """Return whether each sync of a host must flush a device: one with a volatile cache, below a
+    file system that flushes it.
     """
     layers = rows(record.facts, BlockLayer)
     return all(name in FLUSHING for name in file_systems(record)) and any(

@@ -1,7 +1,7 @@
 """Find the hosts that a check left out because they lack data that other hosts have.
 
-A check that has no data once that kind is taken from all hosts had none for the hosts without it,
-whatever it does about them. So no check can leave out a host and say nothing.
+If a check has no data once a kind of data is removed from all hosts, it had none for the hosts that
+lacked that kind, whatever it does about them. So no check can silently leave out a host.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class DataOfHosts(Struct, frozen=True):
     """A kind of data that every host of a step may have.
 
     `why`: the reason not to check a host without it, as a code. `of`: the hosts that have it.
-    `without`: the evidence with none of it.
+    `without`: the evidence after removing it.
     """
 
     why: str
@@ -106,7 +106,7 @@ def _with_steps(evidence: RunEvidence, change: Callable[[StepRecord], object]) -
 def _with_results(
     evidence: RunEvidence, change: Callable[[HostResult], HostResult | None]
 ) -> RunEvidence:
-    """Return evidence with changed results in the journal, without those that become None."""
+    """Return evidence with changed results in the journal; results that become None are removed."""
     state = copy(evidence.seen.state)
     state.steps = {
         index: replace(
@@ -128,7 +128,7 @@ def _no_results(evidence: RunEvidence) -> RunEvidence:
 
 
 def _with_latencies(at: StepEvidence) -> set[str]:
-    """Return the hosts with latencies in each of their directions in which any host has some."""
+    """Return the hosts with latencies in all of their directions for which any host has some."""
     per_host = at.record.results.per_host
     timed = {name for dirs in per_host.values() for name, part in dirs.items() if _is_timed(part)}
     return {

@@ -156,9 +156,7 @@ def _is_compared(host: HostRecord) -> bool:
     source="time stamps of samples, compared with their arrival",
 )
 def clock_steps(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """The clock was set during the run: later samples are placed by their time of arrival
-    instead.
-    """
+    """The clock was set during the run: later samples are placed by their arrival time instead."""
     if not any(map(_is_compared, evidence.hosts)):
         raise UnknownError("clocks")
     for host, step in evidence.seen.clock_steps.items():
@@ -206,7 +204,7 @@ def host_loss(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _left(at: StepEvidence, ended: Collection[str]) -> tuple[int, int, list[str]]:
-    """Return how many of a step's hosts measured to the end, of how many, and which did not."""
+    """Return how many of a step's hosts measured to the end, the number of hosts, and the rest."""
     if at.record.lost_hosts:
         last = at.record.coverage[-1]
         return last.hosts, last.of, last.missing
@@ -215,8 +213,7 @@ def _left(at: StepEvidence, ended: Collection[str]) -> tuple[int, int, list[str]
 
 
 def idle_hosts(record: StepRecord) -> list[str]:
-    """Return hosts whose load generator exited without an error and without I/O, while others did
-    some."""
+    """Return hosts whose load generator exited without an error but did no I/O while others did."""
     did = record.results.per_host
     if not did or record.state != "done":
         return []
@@ -252,15 +249,14 @@ def never_together(at: StepEvidence) -> Iterator[CheckResult]:
     "stall",
     "Seconds with little I/O",
     rule=(
-        f"no host stays below {units.share(STALL_SHARE)} of its median rate (if it has"
-        f" {SHORTEST_S} seconds or more), or {units.share(STALL_OF_GOOD)} of its third quartile,"
-        f" for {STALL_S} seconds in a row (first and last count by the missing I/O), nor of direct"
-        f" I/O below {units.share(STOPPED)} of its best {BEST_S} seconds, beyond what"
-        " chance and I/Os in flight explain with Poisson arrivals and mixed block sizes; no"
-        f" per-second report is more than {LATE_S:g} s late, after subtracting the load's p99 and"
-        " the delay of the agent's own telemetry (only a note if the rate did not"
-        f" fall); no report and the telemetry of the same time are both more than {PAUSED_S:g} s"
-        " late with fewer I/Os in that time"
+        f"for {STALL_S} seconds in a row (the first and last count by the missing I/O), no host"
+        f" stays below {units.share(STALL_SHARE)} of its median rate (if it has {SHORTEST_S}"
+        f" seconds or more), below {units.share(STALL_OF_GOOD)} of its third quartile or, with"
+        f" direct I/O, below {units.share(STOPPED)} of its best {BEST_S} seconds, unless chance and"
+        " I/Os in flight explain it (Poisson arrivals, mixed block sizes); no per-second report is"
+        f" more than {LATE_S:g} s late after subtracting the load's p99 and the delay of the"
+        " agent's own telemetry (only a note if the rate did not fall); a report and the telemetry"
+        f" of the same time are never both more than {PAUSED_S:g} s late while there are fewer I/Os"
     ),
     advice=(
         "Check the logs of the storage and the host at that time (failover, frozen host, full"
@@ -368,7 +364,7 @@ def stopped_seconds(
     """Return the indices of seconds in which the sum of the columns is almost nothing compared with
     its best seconds so far, whatever it usually is: later seconds cannot change that.
 
-    Excludes what `stalled_seconds` does.
+    Excludes the same stretches as `stalled_seconds`.
     """
     if _is_even(ios):
         return []
@@ -449,9 +445,8 @@ def _long(
 
 
 def _with_ends(row: list[int], columns: Sequence[Rates], zeros: int) -> list[int]:
-    """Return a row with the seconds that a stall of STALL_S began or ended in, if there was one.
-
-    It rarely begins with a whole second, and reports are slightly longer than one.
+    """Return a row extended by the seconds in which a stall of STALL_S began or ended, if there was
+    one. A stall rarely begins on a whole second, and reports cover slightly more than one.
     """
     sums = _sums(columns)
     usual = median([*(value for value in sums if value is not None), *[0.0] * zeros])
@@ -472,7 +467,7 @@ def _few_arrived(columns: Sequence[Rates], row: Sequence[int], chance: Chance, z
 
 
 def _large_waits(columns: Sequence[Rates], row: Sequence[int], chance: Chance, zeros: int) -> bool:
-    """Return whether the bytes missing in these seconds may be those of I/Os in flight."""
+    """Return whether the bytes missing in these seconds may belong to I/Os in flight."""
     usual, did = _usual_and_done(columns, row, zeros)
     return usual - did <= chance.flying_bytes
 

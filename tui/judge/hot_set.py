@@ -120,7 +120,7 @@ def hot_set(at: StepEvidence) -> Iterator[CheckResult]:
 def hot_sets(at: StepEvidence, times: float | None = None) -> dict[str, HotSet]:
     """Return the hot set of each host. Raises UnknownError if none is known.
 
-    `times`: how many times the I/Os so far; by default, those of a running load at its end at the
+    `times`: a factor on the I/Os so far; by default, a running load continues to its end at the
     rate so far.
     """
     jobs = [job for job in at.step.jobs if job.stores and {"read", "write"} & set(job.directions)]

@@ -35,8 +35,8 @@ KIB = 1024.0  # terse output of fio has whole I/Os and whole KiB per second, cut
     "rate-mismatch",
     "Rate x time",
     rule=(
-        "IOPS x runtime equals the I/Os, and bandwidth x runtime the bytes, to the printed"
-        " precision"
+        "IOPS x runtime equals the number of I/Os, and bandwidth x runtime equals the bytes, to the"
+        " printed precision"
     ),
     advice=(
         "Check the tool's own output under raw/ for the figure that does not fit the other two."
@@ -153,8 +153,8 @@ def _sizes(at: StepEvidence, each: Counted) -> tuple[float, float] | None:
 
 
 def _was_killed(at: StepEvidence, host: str) -> bool:
-    """Return whether a process of the load ended otherwise: its I/Os and bytes may be counted at
-    different times.
+    """Return whether a process of the load failed or was killed: its I/Os and bytes may be counted
+    at different times.
     """
     task = at.record.tasks.get(host)
     return task is not None and (bool(task.exit_code) or task.final is False)
@@ -338,7 +338,7 @@ def _above_depth(
 
 
 def _is_asked(each: Counted) -> bool:
-    """Return whether a job does I/O in this direction by its access pattern, not to verify."""
+    """Return whether a job's access pattern has I/O in this direction; verifying does not count."""
     names = {name for load in each.loads for name in load.directions}
     return each.name in names or (bool(names) and each.name in (MIXED, BOTH))
 

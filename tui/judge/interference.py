@@ -43,8 +43,8 @@ COUNTED = {"read": ("rd", "rd_server"), "write": ("wr", "wr_server")}
 
 
 def _uncounted(at: StepEvidence, host: HostRecord) -> str:
-    """Return why the traffic of a host cannot be compared with its load's, as a code; empty if it
-    can, or if that of storage nodes is.
+    """Return, as a code, why a host's traffic cannot be compared with its load's; empty if it can,
+    or if the storage nodes' traffic is compared instead.
     """
     if (seen := client_of(at, host.name)) is None:
         return "telemetry"
@@ -58,13 +58,12 @@ def _uncounted(at: StepEvidence, host: HostRecord) -> str:
     "other-traffic",
     "Foreign traffic",
     rule=(
-        "during a load with direct I/O, its devices or NFS mount move at most"
-        f" {units.share(OTHERS)} more bytes than the load (writes: at most"
-        f" {units.share(WRITES)} more, and {units.size(JOURNAL)} for each sync, of at most"
-        " one for each write); during a"
-        f" read-only load, storage nodes read at most {SERVERS_READ:g} x and write at most"
-        f" {units.share(SERVERS_WRITE)} of its bytes;"
-        f" ignored below {units.bandwidth(FLOOR)}"
+        f"with direct I/O, the load's devices or NFS mount move at most {units.share(OTHERS)} more"
+        f" bytes than the load (writes: at most {units.share(WRITES)} more, plus"
+        f" {units.size(JOURNAL)} per sync, counting at most one sync per write); during a read-only"
+        f" load, storage nodes read at most {SERVERS_READ:g} x and write at most"
+        f" {units.share(SERVERS_WRITE)} of its bytes; excess below {units.bandwidth(FLOOR)} is"
+        " ignored"
     ),
     advice=(
         "Find out what else uses the device or the servers (iotop, biosnoop; backups,"
@@ -118,8 +117,8 @@ def _machine(at: StepEvidence, name: str) -> str:
 
 
 def _loads_on(at: StepEvidence, machine: str) -> list[tuple[StepEvidence, str]]:
-    """Return this run's loads on a machine as step and host name, with concurrent steps, and with
-    hosts that have no telemetry.
+    """Return this run's loads on a machine as step and host name, including concurrent steps and
+    hosts without telemetry.
     """
     return [
         (step, name)
@@ -175,7 +174,7 @@ def _counted(at: StepEvidence, host: str, direction: str) -> float:
 
 
 def _syncs_per_s(at: StepEvidence, host: str) -> float:
-    """Return how many syncs with something to write a host's load makes per second."""
+    """Return the syncs per second of a host's load that have something to write."""
     jobs = [job for job in at.step.jobs_by_host.get(host, at.step.jobs) if job.stores]
     parts = [([job], of_job(at, host, job)) for job in jobs]
     if not all(dirs for _, dirs in parts):
@@ -184,8 +183,8 @@ def _syncs_per_s(at: StepEvidence, host: str) -> float:
 
 
 def _syncs_of(jobs: Sequence[JobLoad], dirs: Mapping[str, DirectionRecord]) -> float:
-    """Return the syncs per second of jobs with these results, at most one for each write: fio also
-    syncs after reads, when there is nothing to write.
+    """Return the syncs per second of jobs with these results, counting at most one per write: fio
+    also syncs after reads, when there is nothing to write.
     """
     synced = [job for job in jobs if job.durable]
     writes = (dirs["write"].iops or 0.0) if "write" in dirs else 0.0

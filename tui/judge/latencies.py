@@ -290,10 +290,10 @@ def _by_buckets(latency: Latency) -> tuple[float, float] | None:
 
 
 def _by_upper_edges(latency: Latency) -> tuple[float, float] | None:
-    """Return the possible range of the mean if the upper edges of buckets are known, and the width
-    of those from the median on; None if neither is.
+    """Return the possible range of the mean if buckets have upper edges, and the width of those
+    from the median upwards is known; else None.
 
-    No bucket begins below the end of the one before it. The last one may have all slower I/Os.
+    No bucket begins below the end of the one before it. The last bucket may hold all slower I/Os.
     """
     buckets, width = latency.buckets, latency.bucket_width
     if buckets is None or not buckets.upper_ns or width is None:

@@ -70,8 +70,8 @@ def io_limits(line: object) -> Iterator[IoLimit]:
 
 
 def _is_sure(at: StepEvidence, host: HostRecord) -> bool:
-    """Return whether a host's load reached a limit that its result will have reached too: if that
-    is running, a limit that its rate was at for most of the planned time.
+    """Return whether a host's load reached a limit that its result will have reached too: for a
+    running load, one that its rate was at for most of the planned time.
     """
     if at.record.state != "running":
         return True
@@ -90,7 +90,7 @@ def _listed(host: HostRecord) -> Sequence[object]:
 
 
 def reached_io_limit(at: StepEvidence, host: HostRecord | None) -> tuple[IoLimit, float] | None:
-    """Return the I/O limit underneath the target that a host's load reached, and the rate; None if
+    """Return the I/O limit below the target that a host's load reached, and the rate; None if
     there is none.
     """
     if host is None:
@@ -176,10 +176,10 @@ def _device_rate(
     "io-limit",
     "I/O limit of the control group",
     rule=(
-        f"no host uses more than {units.share(REACHED)} of its control group's limit for a"
-        " device below the target (bytes or IOPS, by direction), and the limits are the same"
-        " during (three readings, if it has a runtime) and after the load; rates far above a limit"
-        " are ignored"
+        f"no host uses more than {units.share(REACHED)} of its control group's limit for a device"
+        " below the target (bytes or IOPS, per direction), and the limits are the same during the"
+        " load (three readings, if it has a runtime) and after it; rates far above a limit are"
+        " ignored"
     ),
     advice=(
         "The limit, not the storage, probably sets the figure. Raise io.max (v1: blkio.throttle) of"
@@ -213,8 +213,8 @@ def io_limit(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _why_not_compared(host: HostRecord) -> str:
-    """Return why a host's rates cannot be compared with its limits, as a code; empty if they can,
-    or it has none.
+    """Return, as a code, why a host's rates cannot be compared with its limits; empty if they can,
+    or if it has no limits.
     """
     if not _has_groups(host):
         return "control-groups"

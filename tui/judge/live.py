@@ -168,7 +168,7 @@ class LiveFindings:
         return found
 
     def settle(self, findings: Iterable[Finding], now_t: float) -> None:
-        """Replace the current findings with those in an ended run's record; all others end."""
+        """Replace the current findings with those in an ended run's record; end all others."""
         self.settled, self._next_t = True, float("inf")
         held = [each for each in self._known.values() if each.ended_t is None]
         for each in held:
@@ -187,7 +187,7 @@ class LiveFindings:
     def look_at_once(self) -> None:
         """Make the next round of checks due now.
 
-        It reports findings over `SETTLED_S` or more at once, as the first round of a step does.
+        Like the first round of a step, it reports findings over `SETTLED_S` or more immediately.
         """
         if not self.settled:
             self._next_t, self._at_once = float("-inf"), True
@@ -312,7 +312,7 @@ class LiveFindings:
     # -- findings that come and go
 
     def _run(self, calls: Mapping[str, CheckCall]) -> Sliced[Made]:
-        """Run these checks; those without evidence are missing from the result."""
+        """Run these checks; checks without evidence are missing from the result."""
         made: Made = {}
         for name, call in calls.items():
             yield
@@ -353,9 +353,7 @@ class LiveFindings:
         return new
 
     def _was_at_another_point(self, key: Key, found: LiveFinding) -> bool:
-        """Return whether an earlier point of a search had the same finding, and if so continue
-        it.
-        """
+        """Return whether an earlier point of a search had the same finding; if so, continue it."""
         if self.plan.search is None or found.step is None:
             return False
         others = [

@@ -48,11 +48,11 @@ SUBMITTING = 0.9  # of the workers' time: at most one I/O of each at a time is l
     "concurrency",
     "Concurrency",
     rule=(
-        f"IOPS x mean latency is within {units.share(OCCUPIED)} of jobs x queue depth (error"
-        f" above {units.share(OCCUPIED_AT_ALL)}, unless client-cpu or files opened between I/Os"
-        " explain it, or imported output with unknown CPU use has fewer in flight); fewer are"
-        f" allowed if the load generator takes less than {BETWEEN_NS / 1000:g} µs between I/Os,"
-        " more if the I/O in flight of an asynchronous engine waits for a sync"
+        f"IOPS x mean latency is within {units.share(OCCUPIED)} of jobs x queue depth (error above"
+        f" {units.share(OCCUPIED_AT_ALL)}, unless client-cpu or files opened between I/Os explain"
+        " it, or imported output with unknown CPU use has fewer in flight); fewer I/Os in flight"
+        f" are allowed if the load generator takes less than {BETWEEN_NS / 1000:g} µs between I/Os,"
+        " more if those of an asynchronous engine wait for a sync"
     ),
     advice=(
         "Fewer: some jobs did not run, failed, or waited for something other than I/O (a busy"
@@ -208,14 +208,11 @@ def _whole(result: DirectionRecord) -> LatencyRecord | None:
         " time in submission"
     ),
     advice=(
-        "Use an asynchronous engine (libaio, io_uring) with direct=1, or more jobs, each with"
-        " one I/O in flight. Time in submission: check that the files were opened with O_DIRECT"
-        " and were allocated before, and the CPU use of the workers."
+        "Use an asynchronous engine (libaio, io_uring) with direct=1, or more jobs, each with one"
+        " I/O in flight. If the time goes into submission, check the CPU use of the workers, and"
+        " that the files were allocated before and opened with O_DIRECT."
     ),
-    source=(
-        "engine list of the load generator: the engine is synchronous; IOPS x slat, divided by"
-        " workers"
-    ),
+    source=("the load generator's list of synchronous engines; IOPS x slat, divided by workers"),
 )
 def depth(at: StepEvidence) -> Iterator[CheckResult]:
     """A synchronous engine keeps one I/O of each job in flight, whatever depth is stated.
@@ -234,7 +231,7 @@ def _submitting(at: StepEvidence) -> Iterator[CheckResult]:
     """Yield hosts whose asynchronous workers spend nearly all their time in submission, which
     blocks or keeps their CPU busy, so that their queues are never full.
 
-    More than all of it: submissions overlap, as those of a batch do.
+    If they spend more than all of it, submissions overlap, as in a batch.
     """
     jobs = at.step.jobs
     queued = all(job.queues and job.stores and job.held > job.workers for job in jobs)
@@ -316,7 +313,7 @@ def _by_chance(at: StepEvidence, name: str, offered: float, *, in_bytes: bool) -
     """Return how far a rate may fall short without an overload.
 
     Poisson arrivals: three standard deviations, each the square root of the number of independent
-    I/Os. Bytes: the block that each worker waits for.
+    I/Os. For bytes, also the block that each worker waits for.
     """
     seconds = at.record.measured_s
     if not seconds:

@@ -94,11 +94,11 @@ def alike(evidence: RunEvidence) -> Iterator[CheckResult]:
 @run_check(
     "one-machine",
     "A machine for each host",
-    rule="a note on clients that report the same boot ID and so run on one kernel",
+    rule="a note if clients report the same boot ID: they run on one kernel",
     advice=(
         "Name each machine once, or quote the number of machines: hosts on one kernel share its"
-        " CPUs, memory, network links and devices. Containers and pods of one node are a valid"
-        " set-up."
+        " CPUs, memory, network links and devices. Containers or pods on one node are a valid"
+        " setup."
     ),
     source="/proc/sys/kernel/random/boot_id and the host name, read in preflight",
 )
@@ -116,7 +116,7 @@ def one_machine(evidence: RunEvidence) -> Iterator[CheckResult]:
 
 
 def _other_jobs(evidence: RunEvidence) -> Iterator[Clause]:
-    """Yield the hosts of a step that ran jobs other than those of its first host."""
+    """Yield the hosts of a step that ran other jobs than its first host."""
     for step in evidence.plan.steps:
         usual = [_load(job) for job in step.jobs]
         others = [
@@ -147,13 +147,11 @@ def _printed_versions(evidence: RunEvidence) -> Iterator[Clause]:
     "direct-io",
     "Direct I/O is direct",
     rule=(
-        "the target is not in memory, nor is a test file that is only read, including everything"
-        " below loop devices and in the layer of an overlay that holds the file;"
-        " each open test file has O_DIRECT in at least one descriptor if all jobs say direct=1,"
-        " and at least one without it if none does;"
-        " with direct I/O, no loop device below the target uses its file through the page cache;"
-        " a note if"
-        " the file system may cache direct I/O"
+        "neither the target nor a test file that is only read is in memory, including everything"
+        " below loop devices and the overlay layer that holds the file; each open test file has"
+        " O_DIRECT in at least one descriptor if all jobs set direct=1, and a descriptor without"
+        " O_DIRECT if no job does; with direct I/O, no loop device below the target accesses its"
+        " file through the page cache; a note if the file system may cache direct I/O"
     ),
     advice=(
         "Measure on the storage itself; compare with a working set much larger than the"
@@ -168,7 +166,9 @@ def _printed_versions(evidence: RunEvidence) -> Iterator[Clause]:
 def direct(evidence: RunEvidence) -> Iterator[CheckResult | Unread]:
     """O_DIRECT is a request.
 
-    A file system in memory accepts it and has no storage; others accept it and still cache."""
+    An in-memory file system accepts it but has no storage; other file systems accept it and still
+    cache.
+    """
     kinds = {host.name: file_systems(host) for host in evidence.hosts}
     devices = {
         host.name: {layer.name for layer in rows(host.facts, BlockLayer)} for host in evidence.hosts
@@ -188,8 +188,8 @@ def direct(evidence: RunEvidence) -> Iterator[CheckResult | Unread]:
 
 
 def _opened_otherwise(evidence: RunEvidence) -> Iterator[CheckResult | Unread]:
-    """Yield a step whose load has a file open only without O_DIRECT although its jobs ask for it,
-    or only with it although none does: it is not the load that was planned.
+    """Yield a step whose load has a file open only without O_DIRECT although its jobs ask for
+    O_DIRECT, or only with O_DIRECT although no job does: that is not the planned load.
     """
     ways = {host.name: _ways(host, len(evidence.plan.steps)) for host in evidence.hosts}
     asked: dict[int, bool] = {}
@@ -286,9 +286,9 @@ def _named(kinds: dict[str, set[str]], severity: Severity, code: str) -> Iterato
     "root-target",
     "The storage is mounted",
     rule=(
-        "a note if the target is on the root file system, also through a bind mount, and not below "
-        f"{', '.join(OF_THE_SYSTEM[:-1])} or {OF_THE_SYSTEM[-1]}; a warning if it is on some hosts"
-        " only"
+        "a note if the target is on the root file system (also through a bind mount) and not below"
+        f" {', '.join(OF_THE_SYSTEM[:-1])} or {OF_THE_SYSTEM[-1]}; a warning if that is so on some"
+        " hosts only"
     ),
     advice=(
         "Run findmnt --target DIRECTORY on the host. If the storage is not mounted there, mount it"
@@ -456,10 +456,10 @@ def other_load(evidence: RunEvidence) -> Iterator[CheckResult]:
     advice=(
         "Reinstall the package, or find out who replaced the program and move it to another path."
     ),
-    source="checksum, compared with that in dpkg or rpm",
+    source="checksum, compared with the one in dpkg or rpm",
 )
 def as_packaged(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """A program with the name and version of a package but other contents may do anything."""
+    """A program that has a package's name and version but other contents may do anything."""
     known = {
         (tool, str(host.facts.get(f"{tool}_package")), host.name): value
         for host in evidence.hosts

@@ -59,16 +59,15 @@ NOISE_CPU, NOISE_DISK, NOISE_NIC = default("background-load.cpu"), 20.0, 0.05
     "client-cpu",
     "Client CPU",
     rule=(
-        "on average and for most seconds:"
-        f" no core is busy for more than {CORE:.0f} % of the time (with {FEW_CORES} cores or"
-        f" fewer: only if tasks wait for a CPU more than {WAITED:.0f} % of the time); the"
-        f" host, and the CPUs allowed for the load, are at most {HOST:.0f} % busy; no thread"
-        f" of the load uses more than {THREAD:.0f} % of a core, less steal (without telemetry:"
-        " mean of the threads, from the load generator); the hypervisor steals less than"
-        f" {STEAL:.0f} %; the control group is throttled in at most {THROTTLED:.0f} % of the"
-        " periods",
-        "MPI ranks, which keep a core busy even while they wait for each other, spend at"
-        f" most {QUEUED:.0f} % of their CPU time waiting for a CPU, whatever is busy",
+        f"on average and in most seconds: no core is busy for more than {CORE:.0f} % of the time"
+        f" (with {FEW_CORES} cores or fewer: only if tasks wait for a CPU more than {WAITED:.0f} %"
+        f" of the time); the host, and the CPUs allowed for the load, are at most {HOST:.0f} %"
+        f" busy; no thread of the load uses more than {THREAD:.0f} % of a core, less steal"
+        " (without telemetry: mean of the threads, from the load generator); the hypervisor steals"
+        f" less than {STEAL:.0f} %; the control group is throttled in at most {THROTTLED:.0f} % of"
+        " the periods",
+        "MPI ranks, which keep a core busy even while they wait for each other, spend at most"
+        f" {QUEUED:.0f} % of their CPU time waiting for a CPU, however busy the CPUs are",
     ),
     advice=(
         "The storage may be faster than this client. Stop other programs on it, use more clients,"
@@ -134,8 +133,8 @@ def cpu_bound_hosts(at: StepEvidence) -> dict[str, Clause]:
 
 
 def _bound(at: StepEvidence) -> dict[str, Clause]:
-    """Return clients whose CPU may limit the load, on average or for most of the time; of a running
-    load, those that the result will have.
+    """Return clients whose CPU may limit the load, on average or for most of the time; for a
+    running load, those that the result will name.
     """
     on_average = cpu_bound_hosts(at)
     monitored = {host.host: host for host in clients(at)}
@@ -183,7 +182,7 @@ def _percent(why: Clause) -> float:
 
 
 def full_links(at: StepEvidence, hosts: Sequence[HostTelemetryRecord]) -> dict[str, Clause]:
-    """Return the hosts with a full link, and which."""
+    """Return the hosts with a full link, and that link."""
     return {host.host: link for host in hosts if (link := _full(at, host))}
 
 
@@ -236,9 +235,9 @@ def held_by_cpu(at: StepEvidence, host: HostTelemetryRecord) -> Clause | None:
     "network",
     "Network",
     rule=(
-        f"on average and for most seconds, every link carries at most {units.share(LINK)} of its"
-        " speed; at most"
-        f" {units.share(RETRANSMITTED, 1)} of TCP segments and no NFS calls are retransmitted"
+        f"on average and in most seconds, every link runs at no more than {units.share(LINK)} of"
+        f" its speed; at most {units.share(RETRANSMITTED, 1)} of TCP segments and no NFS calls are"
+        " retransmitted"
     ),
     advice=(
         "The link limits the figure. Use more or faster links, or more clients; if packets are"
@@ -269,8 +268,8 @@ def network(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _unknown_links(at: StepEvidence, name: str) -> str:
-    """Return why the traffic of a host cannot be compared with the speed of its links, as a code;
-    empty if it can, or if these do not carry the load.
+    """Return, as a code, why a host's traffic cannot be compared with the speed of its links; empty
+    if it can, or if the links do not carry the load.
     """
     host = client_of(at, name)
     if host is None or not any(parse_column(each).family in LINKS for each in host.names):
@@ -312,8 +311,8 @@ def full_link(host: HostTelemetryRecord, record: HostRecord | None) -> Clause | 
 
 
 def _full(at: StepEvidence, host: HostTelemetryRecord) -> Clause | None:
-    """Return the link of a host that is saturated on average or for most of the time; of a running
-    load, one that the result will have. None if there is none, or speeds are unknown.
+    """Return the link of a host that is saturated on average or for most of the time; for a running
+    load, one that the result will name. None if there is none, or speeds are unknown.
     """
     record = record_of(at.run, host.host)
     link = full_link(host, record)
@@ -367,8 +366,9 @@ def lost_packets(host: HostTelemetryRecord, passed: float = 1.0) -> Clause | Non
     "background-load",
     "Quiet before the load",
     rule=(
-        f"before the load, the CPU is at most {NOISE_CPU:.0f} % busy, the target's device at"
-        f" most {NOISE_DISK:.0f} %, and links carry at most {units.share(NOISE_NIC)} of their speed"
+        f"before the load, the CPU is at most {NOISE_CPU:.0f} % busy, the target's device is at"
+        f" most {NOISE_DISK:.0f} % busy, and links run at no more than {units.share(NOISE_NIC)} of"
+        " their speed"
     ),
     advice=(
         "Find out what else uses the host (other runs, backups, rebuilds), and measure when"

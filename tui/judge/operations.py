@@ -67,7 +67,8 @@ def iterations(at: StepEvidence) -> Iterator[CheckResult]:
     """Repeated measurements differ.
 
     If the highest and lowest rates of several iterations agree to many digits, they are one
-    measurement seen by several clocks, and their spread means nothing."""
+    measurement timed by several clocks, and their spread means nothing.
+    """
     metadata = at.record.metadata
     spans = {
         name: (each.max, each.max / each.min - 1)
@@ -144,7 +145,7 @@ def unlike(rates: OperationRecord, count: int = 0) -> Clause | None:
 
 
 def unmoved(each: OperationRecord, metadata: MetadataRecord | None) -> Clause | None:
-    """Return the first iteration whose rate and time give bytes other than planned; None if there
+    """Return the first iteration whose rate x time differs from the planned bytes; None if there
     is none.
 
     Seconds and MiB/s are printed with two decimals if 1 or more, otherwise with four or six.

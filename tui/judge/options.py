@@ -49,7 +49,9 @@ def no_storage(at: StepEvidence) -> Iterator[CheckResult]:
     source="rw=randread:N (N I/Os for each random block), percentage_random",
 )
 def random_share(at: StepEvidence) -> Iterator[CheckResult]:
-    """A random job may go on from where it is, or repeat its block, for most of its I/Os."""
+    """For most of its I/Os, a random job may continue from its current position or repeat its
+    block.
+    """
     if not at.step.jobs:
         raise UnknownError("job-parameters")
     jobs = [job for job in at.step.jobs if job.random and job.stores]

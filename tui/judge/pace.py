@@ -37,7 +37,7 @@ LAST = 2  # reports that may wait for the final sync
     rule=(
         f"over {LEAST_TICKS} or more samples, the slope of arrival times against the load"
         f" generator's clock is 1 within {units.share(CLOCK)}, apart from drift that the host's"
-        f" telemetry has too; drifts below {LEAST_S:g} s or {LINEAR:g} x the residuals of the"
+        f" telemetry shows too; drifts below {LEAST_S:g} s or {LINEAR:g} x the residuals of the"
         " fitted line do not count; and by the host's time of day, a load with a runtime does I/O"
         f" for no more seconds than it measured (warning beyond {units.share(CLOCK)} and"
         f" {LEAST_S:g} s, if all or none of the samples are late)"
@@ -145,8 +145,8 @@ def late_reports(at: StepEvidence, usual: Mapping[str, float]) -> Iterator[Check
 
 
 def _paused(at: StepEvidence) -> Iterator[CheckResult]:
-    """Yield hosts on which neither the load nor the agent's telemetry ran for a while: tested
-    storage that does not answer would not stop telemetry.
+    """Yield hosts on which neither the load nor the agent's telemetry ran for a while: storage
+    under test that does not answer would not stop telemetry.
     """
     for host, pace in paces(at).items():
         held = [(seconds, late) for late in pace.late if (seconds := _both_late_s(pace, late))]
@@ -171,7 +171,7 @@ def _went_on(at: StepEvidence, seconds: float, late: Late, ios: int) -> bool:
 
 
 def _both_late_s(pace: Pace, late: Late) -> float:
-    """Return for how many seconds neither a late sample nor a late line of telemetry was there."""
+    """Return for how many seconds both a sample and a line of telemetry were overdue."""
     begin_ms = late.end_ms - 1000 * late.interval_s
     shared = (
         min(seconds - 1, late.interval_s - 1)

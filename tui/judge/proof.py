@@ -166,8 +166,8 @@ def _width_of(rates: Sequence[float]) -> float | None:
     """Return half the width of a mean rate's confidence interval, relative to the mean; None for
     too few seconds.
 
-    Neighbouring seconds are correlated. In too few of them this cannot be measured, and the
-    interval is widened as elsewhere.
+    Neighbouring seconds are correlated. With too few of them, the correlation cannot be measured,
+    and the interval is widened as elsewhere.
     """
     if len(rates) < LEAST_SECONDS:
         return None

@@ -93,8 +93,8 @@ def steady_state(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _may_settle(at: StepEvidence, values: Sequence[float], window: SteadyWindow) -> bool:
-    """Return whether a running load is steady at its end if from now on it keeps the rate of one of
-    the windows so far. Seconds that are no longer kept had that rate too.
+    """Return whether a running load is steady at its end if it keeps the rate of one of the windows
+    so far from now on. Seconds that are no longer kept had that rate too.
     """
     left_s = at.left_s
     before_s = max(round(at.record.measured_s or 0.0) - len(values), 0) if left_s else 0
@@ -310,7 +310,7 @@ def _headline(evidence: RunEvidence, key: str) -> Headline:
     when="ended",
 )
 def sweep(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """The highest point of a sweep is the best by chance if others reach the same value when
+    """The highest point of a sweep is the best only by chance if others reach the same value when
     measured again.
     """
     if evidence.plan.proves is not None:

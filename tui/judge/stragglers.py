@@ -191,8 +191,8 @@ def _slow_tails(at: StepEvidence, name: str) -> Iterator[CheckResult]:
 
 
 def _why_no_tail(at: StepEvidence, host: str) -> str:
-    """Return why the tails of a host are not compared, as a code: it has no latency in a direction
-    in which others have one; empty otherwise.
+    """Return, as a code, why a host's tails are not compared: it has no latency in a direction in
+    which others have one; empty otherwise.
     """
     kind, per_host = at.run.plan.latency_kind_of(at.step), at.record.results.per_host
     own = per_host.get(host, {})

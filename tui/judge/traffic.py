@@ -1,4 +1,4 @@
-"""Check of bytes: whether those that a load counts came from storage, or reached it."""
+"""Check of bytes: whether the bytes that a load counts came from storage or reached it."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ COUNTED = (("read", "read_bytes", "rd", "rd_server"), ("write", "write_bytes", "
     "storage-traffic",
     "Bytes came from storage",
     rule=(
-        f"the hosts moved at least {units.share(CONSERVED)} of the bytes that the load counts, both"
-        " between the same two telemetry samples (less what the seconds in which these fall leave"
-        " open) and at the rate of the result (less what the load moved beyond its mean rate in the"
-        " seconds it began and ended in; without values over time one second, or more"
-        " if the last sample of its processes is older, is ignored), by the bytes of NFS"
-        " mounts; otherwise, where the target's block devices are known, by the bytes that the"
-        " kernel counts for the load's processes, or of these devices (for buffered writes, which"
-        " the processes only put into memory, the devices come first); error below"
-        f" {units.share(HALF)} (not for buffered writes, which the client may write back later),"
-        " and also if the bytes agree between samples but not per second, and tool-clock says why;"
-        " a slow clock is named as a possible cause if tool-clock has too few samples"
+        f"NFS mounts moved at least {units.share(CONSERVED)} of the bytes that the load counts; if"
+        " there are none and the target's block devices are known, the load's processes did (as the"
+        " kernel counts them) or, failing that, these devices (for buffered writes, which the"
+        " processes only put into memory, the devices come first); this is compared between the"
+        " same two telemetry samples (allowing for the seconds in which they fall) and at the"
+        " result's rate (allowing for I/O above the mean rate in the seconds in which the load"
+        " began and ended; without values over time, one second is ignored, or more if the last"
+        f" sample of its processes is older); error below {units.share(HALF)} (not for buffered"
+        " writes, which the client may write back later), and if the bytes agree between samples"
+        " but not per second, which tool-clock then explains; a slow clock is named as a possible"
+        " cause if tool-clock has too few samples"
     ),
     advice=(
         "The rest probably came from a cache or from blocks that were never written: lay out all"
@@ -69,8 +69,9 @@ COUNTED = (("read", "read_bytes", "rd", "rd_server"), ("write", "write_bytes", "
 )
 def storage_traffic(at: StepEvidence) -> Iterator[CheckResult]:
     """Bytes that no device, link or server delivered were in memory or never written (holes and
-    unwritten extents read as zeros at memory speed), or took a path that these counters do not see,
-    such as a kernel bypass."""
+    unwritten extents read as zeros at memory speed), or took a path that these counters do not
+    cover, such as a kernel bypass.
+    """
     if at.step.jobs and not any(job.stores for job in at.step.jobs):
         raise UnknownError(Moot.DATA)
     found = {
@@ -165,8 +166,8 @@ def fell_short(
 
 def edge(at: StepEvidence, host: str, name: str, lost_s: float = 0.0) -> float:
     """Return the share of a host's bytes that may be missing: one mean second, or the last one if
-    it carried more, because counters of processes that have ended cannot be read. `lost_s`: how
-    long they could not, if known.
+    it carried more, because counters of processes that have ended cannot be read. `lost_s`: for how
+    long, if known.
     """
     lost_s = max(EDGE_S, lost_s)
     mean = lost_s / max(at.record.measured_s or 0.0, LEAST_S)
@@ -230,7 +231,8 @@ def _of_whole_time(
     """Return the share of the result's rate that was moved: of the seconds between the samples, at
     the rate of all whole seconds.
 
-    In the rest, the seconds it began and ended in, the load may have moved more than at that rate.
+    In the other seconds, in which the load began and ended, it may have moved more than at that
+    rate.
     """
     rate = inside.known_bytes / inside.known_s
     share = part.share * rate / (result.bw_bytes_per_s or rate)
@@ -240,8 +242,8 @@ def _of_whole_time(
 
 
 def _unread_s(host: HostTelemetryRecord) -> float:
-    """Return the time from the last sample with a process of the load to the end of the load: what
-    they moved meanwhile is not counted.
+    """Return the time from the last sample with a process of the load to the end of the load: bytes
+    moved meanwhile are not counted.
     """
     counts = zip(host.t_s, host.values_of("gen.procs"), strict=False)
     last_s = max((end_s for end_s, count in counts if count), default=None)
@@ -269,7 +271,7 @@ def _moved(
     """Return bytes per second beneath the load, and what counted them; None without counters.
 
     `columns`: of its processes, of a device, of NFS mounts. `later`: these are buffered writes,
-    which the kernel counts for a process when it puts them into memory.
+    which the kernel charges to a process when it dirties the page.
     """
     own, disk, server = columns
     if (from_server := host.mean_of(server)) is not None:

@@ -150,7 +150,7 @@ def _after_proof(bottleneck: BottleneckRecord, text: str) -> str:
 
 def _caveat(bottleneck: BottleneckRecord) -> str:
     """Return what else may limit a load that more I/Os in flight do not speed up; empty if nothing
-    is known of.
+    is known.
     """
     if isinstance(bottleneck.text, str) or bottleneck.text.code not in CAVEATS:
         return ""

@@ -311,7 +311,7 @@ def baseline_json_schema() -> dict[str, Any]:
 
 
 def _setup_problems(found: BaselineFile, document: YamlDocument) -> Iterator[Problem]:
-    """Yield problems of results that name unknown configurations or have no figure."""
+    """Yield problems with results that name unknown configurations or have no figure."""
     for index, workload in enumerate(found.workloads):
         for place, result in enumerate(workload.results):
             path = ("workloads", index, "results", place)
@@ -331,7 +331,7 @@ def _setup_problems(found: BaselineFile, document: YamlDocument) -> Iterator[Pro
 
 
 def _unit_problems(found: BaselineFile, document: YamlDocument) -> Iterator[Problem]:
-    """Yield problems of uncertain units that are not bandwidth units."""
+    """Yield problems with uncertain units that are not bandwidth units."""
     for name, other in found.unit_uncertain.items():
         if name not in UNITS["bytes_per_s"] or other not in UNITS["bytes_per_s"]:
             message = (

@@ -68,7 +68,9 @@ def check_name(name: str) -> str:
 
 
 def reason_why(reason: object) -> object:
-    """Return ``{"code": ...}`` for a reason that older records have as text; others unchanged."""
+    """Return ``{"code": ...}`` for a reason that older records have as text; other reasons
+    unchanged.
+    """
     code = FORMER_REASONS.get(reason) if isinstance(reason, str) else None
     return reason if code is None else {"code": code}
 

@@ -130,10 +130,10 @@ THRESHOLDS: dict[str, Threshold] = {
         0.02, "allowed deviation of the I/Os in flight from the queue depth, as a share"
     ),
     "storage-traffic.moved": Threshold(
-        0.95, "minimum share of the load's bytes seen on the layers below"
+        0.95, "minimum share of the load's bytes counted on the layers below"
     ),
     "object-traffic.moved": Threshold(
-        0.95, "minimum share of the objects' bytes seen on the hosts' links"
+        0.95, "minimum share of the objects' bytes counted on the hosts' links"
     ),
     "unwritten-data.written": Threshold(
         0.99, "minimum share of the data read that must have been written before"
@@ -147,7 +147,7 @@ THRESHOLDS: dict[str, Threshold] = {
     "hot-set.array": Threshold(
         2.0**30, "bytes; smaller working sets can fit in a typical controller's cache"
     ),
-    "target-full.full": Threshold(0.8, "allowed target fill level, as a share"),
+    "target-full.full": Threshold(0.8, "maximum fill level of the target, as a share"),
     "runtime.warning_s": Threshold(10.0, "shortest measurement without a warning, in seconds"),
     "runtime.note_s": Threshold(60.0, "shortest measurement without a note, in seconds"),
     "start-skew.skew_s": Threshold(1.0, "allowed start skew, in seconds"),

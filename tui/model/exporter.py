@@ -61,12 +61,12 @@ class ExportSecond:
 class Exporter:
     """An export format.
 
-    `title`: the contents in at most 22 characters; `tools`: what reads them, in at most 26;
-    `details`: what else is worth knowing, on one line. `files` raises UsageError, with a text of
-    one line, for a run that it cannot represent. `binary`: not printable on a terminal. `needs`:
-    the extra of benchtui that installs its library. `stream` returns the lines for a second, an
-    event or the record of a run; None if the format cannot follow a live run. `reads_files`: the
-    format also reads the run's directory, where names are not redacted.
+    `title`: the contents, in up to 22 characters; `tools`: the programs that read them, in up to
+    26; `details`: further information, on one line. `files` raises UsageError, with a text of one
+    line, for a run that it cannot represent. `binary`: not printable on a terminal. `needs`: the
+    extra of benchtui that installs its library. `stream` returns the lines for a second, an event
+    or the record of a run; None if the format cannot follow a live run. `reads_files`: the format
+    also reads the run's directory, where names are not redacted.
     """
 
     title: str

@@ -223,8 +223,8 @@ O_DIRECT = {
 
 
 class OpenFile(Struct, frozen=True, omit_defaults=True):
-    """A test file that a step's load had open. `flags`: those of open(2). `later`: other steps that
-    had it open with the same flags, such as `1-9 12`.
+    """A test file that a step's load had open. `flags`: its open(2) flags. `later`: other steps
+    that had it open with the same flags, such as `1-9 12`.
     """
 
     step: int
@@ -279,7 +279,8 @@ def steps_of(row: OpenFile | LoadCommand, count: int) -> list[int]:
 def with_rows(
     known: Sequence[OfSteps], found: Sequence[OfSteps], step: int, most: int
 ) -> list[OfSteps]:
-    """Return a table with what was found in a step; a row that was known gets one more step.
+    """Return a table with the rows found in a step; a row that was already in it gets one more
+    step.
 
     New rows beyond `most` are dropped.
     """

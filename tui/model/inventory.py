@@ -87,7 +87,7 @@ Specs = Annotated[list[str], BeforeValidator(_listed), AfterValidator(_specs), F
 
 
 class HostDefaults(_Strict):
-    """Defaults for the hosts of the file."""
+    """Defaults for all hosts in the inventory file."""
 
     port: int | None = Field(None, ge=1, le=65535, description="SSH server port")
     user: Word | None = Field(None, description="User to log in as")

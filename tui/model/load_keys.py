@@ -32,7 +32,7 @@ def load_keys(text: str, bases: tuple[tuple[str, str], ...] = ()) -> LoadKeys:
     """Return the values that affect the load by their path, such as ``fio.global.direct``.
 
     `bases`: tag and text of the profiles that the text extends; their paths begin with the tag.
-    Values of parameters are left out, because a record has those that were used.
+    Values of parameters are left out, because a record contains the values that were used.
     """
     found = _of_text(text)
     for tag, base in bases:

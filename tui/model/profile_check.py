@@ -212,7 +212,7 @@ def _suite_problems(
 
 
 def _need_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem]:
-    """Yield problems of suite members that need a profile which does not run before them."""
+    """Yield problems with suite members that need a profile that does not run before them."""
     stages, earlier = iter(profile.stages), list[str]()
     stage: list[SuiteMember] = []
     for place, member in placed_members(profile):
@@ -241,8 +241,8 @@ def placed_members(profile: Profile) -> Iterator[tuple[KeyPath, SuiteMember]]:
 
 
 def _role_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem]:
-    """Yield problems of unused roles, of several 'rest' roles, and of concurrent profiles without
-    a role of their own.
+    """Yield problems with roles: unused roles, several 'rest' roles, and concurrent profiles
+    without a role of their own.
     """
     used = {member.role for member in profile.members}
     for role in profile.roles:
@@ -402,7 +402,7 @@ DIRECTIONS_OF_IO = ("read", "write", "trim", "sync", "mixed", "both")
 
 
 def name_problems(document: YamlDocument) -> Iterator[Problem]:
-    """Yield problems of names in raw load generator sections, so that other errors do not hide
+    """Yield problems with names in raw load generator sections, so that other errors do not hide
     them.
     """
     for name in tools():
@@ -483,7 +483,7 @@ def _limit_problems(name: str, param: Param, document: YamlDocument) -> Iterator
 def _use_problems(
     profile: Profile, document: YamlDocument, known: Collection[str]
 ) -> Iterator[Problem]:
-    """Yield problems of unused parameters, and of parameters in this file without effect.
+    """Yield problems with unused parameters, and with parameters in this file that have no effect.
 
     An inherited parameter without effect is only a hint, because it cannot be removed.
     """
@@ -514,7 +514,7 @@ def _layout_problems(profile: Profile, document: YamlDocument) -> Iterator[Probl
 def _brace_problems(
     path: KeyPath, value: object, known: Collection[str], document: YamlDocument
 ) -> Iterator[Problem]:
-    """Yield problems of unknown parameters and stray braces in a load generator's section."""
+    """Yield problems with unknown parameters and stray braces in a load generator's section."""
     if isinstance(value, (dict, list)):
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
             yield from _brace_problems((*path, key), inner, known, document)

@@ -163,7 +163,7 @@ def _is_default(value: object, below: object) -> bool:
 
 
 def _of_the_rest(error: ValidationError, document: YamlDocument) -> list[Problem]:
-    """Return problems of the valid parts, without those that result from invalid parts."""
+    """Return problems in the valid parts, except those that result from invalid parts."""
     broken = {_unusable(detail, document) for detail in error.errors(include_url=False)}
     data = copy.deepcopy(document.data)
     for path in broken:
@@ -187,7 +187,7 @@ def _of_the_rest(error: ValidationError, document: YamlDocument) -> list[Problem
 
 
 def _without_base(document: YamlDocument) -> list[Problem]:
-    """Return problems of keys in this file, which do not depend on the base."""
+    """Return problems with keys in this file, which do not depend on the base."""
     found = list(name_problems(document))
     try:
         whole().model_validate(document.data)

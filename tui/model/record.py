@@ -235,7 +235,7 @@ class Finding(RecordPart):
 
 
 class StepsNotChecked(RecordPart):
-    """Steps that a check had no data for, although it ran for others."""
+    """Steps for which a check had no data, although it ran for others."""
 
     steps: list[int] = Field(description="indices of the steps")
     why: Annotated[CodedText | str, BeforeValidator(reason_why)] = Field(
@@ -485,21 +485,20 @@ class RunRecord(RecordPart):
     ) = Field(
         None,
         description=(
-            "why checks did not run, by name of the check: mostly missing evidence; null in older"
-            " records"
+            "why checks did not run, by check name: mostly missing evidence; null in older records"
         ),
     )
     steps_not_checked: dict[CheckName, list[StepsNotChecked]] | None = Field(
         None,
         description=(
-            "steps that checks which ran for others had no data for, by name of the check; null in"
+            "steps for which a check had no data although it ran for others, by check name; null in"
             " older records"
         ),
     )
     hosts_not_checked: dict[CheckName, list[HostsNotChecked]] | None = Field(
         None,
         description=(
-            "hosts for which a check had no data although it ran for others, by check; null in"
+            "hosts for which a check had no data although it ran for others, by check name; null in"
             " older records"
         ),
     )

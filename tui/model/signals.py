@@ -12,7 +12,7 @@ def on_signal(number: signal.Signals, call: Callable[..., object], *args: object
     """Call a function in the running loop for each signal. Main thread only.
 
     `loop.add_signal_handler` is notified by a byte in a socket. The byte is lost while the socket
-    is full, which happens after some hundred calls from threads while the loop is busy: with many
+    is full, which happens after a few hundred calls from threads while the loop is busy: with many
     keys, or a paste.
     """
     loop = asyncio.get_running_loop()

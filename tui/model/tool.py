@@ -137,7 +137,7 @@ class InProfile(Protocol):
         """Return the model of the section; scalars in it may refer to parameters: '{size}'."""
 
     def name_problems(self, document: YamlDocument) -> Iterable[Problem]:
-        """Yield problems of names in the section's raw data, which may not match the model."""
+        """Yield problems with names in the section's raw data, which may not match the model."""
         return ()
 
     def problems(

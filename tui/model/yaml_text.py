@@ -165,7 +165,7 @@ def _composer() -> Any:
         def descend_resolver(self, parent: Node | None, _index: object) -> None:
             """Raise an error if nesting is too deep.
 
-            Called on the way down; libyaml's recursion is unlimited and would crash.
+            Called while descending; libyaml's recursion is unlimited and would crash.
             """
             self.depth += 1
             if self.depth > MAX_DEPTH + 1:
@@ -175,7 +175,7 @@ def _composer() -> Any:
                 )
 
         def ascend_resolver(self) -> None:
-            """Decrease the nesting depth on the way up."""
+            """Decrease the nesting depth while ascending."""
             self.depth -= 1
 
     for kind, pattern, first in _PLAIN_SCALARS:

@@ -29,8 +29,8 @@ def offered(rates: Sequence[tuple[str, str, float]]) -> str:
 
 def group(group: str, percent: float, processes: float, stolen: bool) -> str:
     """Return how much CPU the processes of a group on a server use."""
-    each = "its only process" if processes == 1 else f"each of {processes:.0f} processes on average"
-    return f"{group} uses {percent:.0f} % of a core in {each}{LEFT if stolen else ''}"
+    each = "in its only process" if processes == 1 else f"per process (average of {processes:.0f})"
+    return f"{group}: {percent:.0f} % of a core {each}{LEFT if stolen else ''}"
 
 
 def few_in_flight(
@@ -53,7 +53,7 @@ CAVEATS = {
     "no-other-but-some-cpus": "client CPU on {held} of {of} hosts",
     "no-other-but-busy-cpus": "client CPUs are busy, mostly with other work",
     "no-other-but-at-limit": (
-        "client CPU or links at their limit on {held} of {of} hosts, on average or for most seconds"
+        "client CPU or links at their limit on {held} of {of} hosts, on average or in most seconds"
     ),
 }
 LINKS, *CLIENTS = CAVEATS
@@ -72,8 +72,8 @@ BOTTLENECK: dict[str, Text] = {
     "on-server-cpu": "server CPU: {hosts:merged}",
     "latency-bound": few_in_flight,
     "think-time": (
-        "concurrency: {share:share} of the planned I/Os are not in flight on average: the load"
-        " pauses itself"
+        "concurrency: on average, {share:share} of the planned I/Os in flight are missing: think"
+        " time pauses the load"
     ),
     "at-full-load": "{bottleneck} (at full load)",
     # parts

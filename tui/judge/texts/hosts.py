@@ -45,7 +45,7 @@ def apart(
 
 
 def lost(parts: Sequence[str], quotes: Sequence[str]) -> str:
-    """Return why allocations ended, or how many hosts were left at which time."""
+    """Return why allocations ended, or how many hosts were left, and when."""
     losses = "; ".join(parts)
     if not quotes:
         return f"not all hosts measured to the end: {losses}"

@@ -50,7 +50,7 @@ REASONS: Mapping[str, Text] = {
     "no-jump": "no jump in the rate; judging steadiness needs {least_s:g} s or more",
     "few-hosts": lambda least: f"needs data from {'two' if least == 2 else least} hosts or more",
     "boot-ids": "fewer than two hosts reported a boot ID",
-    "host-times": "start and end of the hosts are unknown",
+    "host-times": "start and end times of the hosts are unknown",
     "timed-jobs": "fewer than two timed jobs",
     "size-bound": "the load is size-bound: it tapers off at the end",
     "jobs-in-sequence": "jobs run one after the other",
