@@ -352,7 +352,8 @@ class NoiseFloors:
     def floor(self, record: RunRecord, name: str) -> Floor | None:
         """Return the noise floor of a figure in a run's configuration.
 
-        None if never measured, or in a file of before 2026-11-30 that counts repetitions as runs.
+        None if never measured, or if the file is older than 2026-11-30 and counts repetitions as
+        runs.
         """
         known = self._known.get(configuration(record).key)
         found = known.figures.get(name) if known is not None else None

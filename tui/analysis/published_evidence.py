@@ -297,7 +297,7 @@ def _telemetry(
     aggregate: Mapping[str, DirectionRecord],
     runtime_s: float | None,
 ) -> Iterator[HostTelemetryRecord]:
-    """Yield telemetry of the clients from what the source says.
+    """Yield telemetry of the clients from the source's statements.
 
     It covers CPU of the load generator, and bytes over a link of known speed.
     """

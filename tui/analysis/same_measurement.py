@@ -20,7 +20,7 @@ def copies_among(records: Sequence[RunRecord]) -> list[tuple[int, int]]:
 
     Either a latency is the same in count, mean, deviation and maximum, or files with at least half
     of the raw output of one of the two are the same byte for byte: some hosts' files may be in one
-    import only, and what programs print besides results, such as an empty stderr, is alike anyway.
+    import only, and other output of programs, such as an empty stderr, is alike anyway.
     """
     by_mark: dict[tuple[object, ...], int] = {}
     by_file: dict[str, int] = {}
@@ -51,8 +51,8 @@ def _output(record: RunRecord) -> dict[str, int]:
 
 
 def _marks(record: RunRecord) -> Iterator[tuple[object, ...]]:
-    """Yield what two measurements never share: count, mean, deviation and maximum of a latency,
-    with the rate unless they cannot agree by chance.
+    """Yield marks that two measurements never share: count, mean, deviation and maximum of a
+    latency, with the rate unless they cannot agree by chance.
     """
     for step in record.steps:
         for name, total in step.results.aggregate.items():
@@ -65,7 +65,8 @@ def _marks(record: RunRecord) -> Iterator[tuple[object, ...]]:
 
 
 def _by_chance(latency: Latency) -> float:
-    """Return at most how likely another measurement has the same mean and the same deviation.
+    """Return an upper bound on the probability that another measurement has the same mean and
+    deviation.
 
     Two values with a normal error are the same to within their resolution with a probability of
     resolution / (2 sqrt(pi) error). The mean of n whole ticks of the clock has a resolution of a

@@ -89,7 +89,8 @@ class FitChange(Struct, frozen=True):
 def estimate(figure: ConfidenceInterval) -> Estimate:
     """Return a figure of the record as an Estimate.
 
-    Older records give a figure that was measured once an interval without width: it has none.
+    Older records store an interval without width for a figure that was measured once; such a figure
+    has no interval.
     """
     if figure.low == figure.high:
         return Estimate(figure.value)
@@ -314,8 +315,8 @@ def _with_never_met(
 ) -> SearchChange:
     """Return the change, with its own verdict if some searches found that no load meets the limits.
 
-    That is an answer, not a missing figure. It is a difference if it is that of all searches of
-    one side, and each side has as many as the test needs. `found`: the capacities of each side.
+    That is an answer, not a missing figure. It is a difference if all searches of one side found
+    it, and each side has as many searches as the test needs. `found`: the capacities of each side.
     """
     none = [
         sum(each.answer is not None and each.answer.state == "never-met" for each in side)
@@ -383,7 +384,7 @@ def _of_repetitions(made: SearchChange, a: Sequence[float], b: Sequence[float]) 
 def _of_single(made: SearchChange) -> SearchChange:
     """Return the change between two single searches; inconclusive without a noise floor.
 
-    The interval is that of the noise floor, or that within the searches if it is wider.
+    The interval comes from the noise floor, or from within the searches if that is wider.
     """
     from tui.analysis import stats
 

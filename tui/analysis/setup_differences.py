@@ -265,7 +265,7 @@ def _of_tools(ours: Attempts, theirs: Attempts) -> Iterator[SetupDifference]:
 def _of_directions(
     ours: Attempts, theirs: Attempts, across: Collection[str]
 ) -> Iterator[SetupDifference]:
-    """Yield that runs differ in whether they measured reads, writes, syncs, ...
+    """Yield a difference if runs differ in whether they measured reads, writes, syncs, ...
 
     It blocks unless parameters may differ (`across`), such as the share of reads.
     """
@@ -367,7 +367,7 @@ def _of_states(a: Side, b: Side) -> Iterator[SetupDifference]:
 def _of_copies(a: Side, b: Side) -> Iterator[SetupDifference]:
     """Yield runs that hold the same measurement, imported or copied twice.
 
-    On one side they repeat nothing, and block.
+    On one side, they repeat nothing, so they block a comparison.
     """
     runs = [*(("A", record) for record in a), *(("B", record) for record in b)]
     for earlier, later in copies_among([record for _, record in runs]):

@@ -35,8 +35,8 @@ NOTHING = 700.0  # of -ln(probability): anything smaller is 0 as a float, and sl
 class Effect:
     """The ratio B / A, its 95 % interval, and the two-sided p of no difference.
 
-    `method`: the data behind interval and p. `seconds`: of the shorter of two single runs without
-    an interval; None if unknown.
+    `method`: the data behind interval and p. `seconds`: length of the shorter of two single runs
+    without an interval; None if unknown.
     """
 
     ratio: float

@@ -41,7 +41,7 @@ class ChangePoint:
 class Other:
     """Runs that were left out because they were measured differently.
 
-    `newest` is the last of them, `differs` says how.
+    `newest` is the last of them; `differs` says how they differ.
     """
 
     runs: int

@@ -50,7 +50,8 @@ class FigureTile(Struct, frozen=True):
 
     When room is short, the tiles with the highest `drop` are dropped first; a tile with `drop` 0 is
     always shown. `aside`: text after the title, such as an average. `short`: the title to use if
-    the tiles do not fit with their full titles; `shortest`: the one to try before it is dropped.
+    the tiles do not fit with their full titles; `shortest`: the title to try before the tile is
+    dropped.
     """
 
     title: str

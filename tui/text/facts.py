@@ -221,14 +221,15 @@ def difference_rows(found: FactsTogether, width: int, label_cells: int = LABEL_C
 
 
 def difference_titles(found: FactsTogether) -> Iterator[tuple[str, str]]:
-    """Yield each group of hosts with the performance-relevant facts that they differ in."""
+    """Yield each group of hosts with the performance-relevant facts in which they differ."""
     mattering = [each for each in found.differing if each.differs and each.matters]
     for hosts, differences in _by_hosts(mattering).items():
         yield hosts_text([name for group in hosts[1:] for name in group]), _titles(differences)
 
 
 def _row_by_row(differences: Sequence[FactDifference], room: int) -> list[list[Run]]:
-    """Return a table with a row for each difference: hosts, fact, their value, that of the others.
+    """Return a table with a row for each difference: hosts, fact, their value and the others'
+    value.
 
     Empty if there is too little room for the values.
     """

@@ -165,7 +165,7 @@ def rule(title: str, tail: str, width: int) -> Line:
 
 
 def key_rule(title: str, keys: Sequence[tuple[str, str]], width: int) -> Line:
-    """Return a section heading with keys flush right, each with what it does."""
+    """Return a section heading with keys flush right, each with its action."""
     tail: list[Run] = [(" ", TEXT)]
     for at, (key, does) in enumerate(keys):
         tail += [("  " if at else "", TEXT), (key, ACCENT), (f" {does}", LABEL)]
@@ -381,7 +381,8 @@ def diverging(
 ) -> list[Run]:
     """Return a bar from a thin middle line: negative shares to the left, positive to the right.
 
-    The bar takes 9 cells; `reach` is the share that fills one half. Without a share they are blank.
+    The bar takes 9 cells; `reach` is the share that fills one half. Without a share, the cells are
+    blank.
     """
     half = 4
     start, full, end = MARKS[symbols]

@@ -350,7 +350,7 @@ def _with_room(columns: dict[int, str], left: int, width: int) -> dict[int, str]
 
 
 def _start(at: int, label: str, left: int, width: int) -> int:
-    """Return where a label starts that is centred below the mark in a column."""
+    """Return the start of a label that is centred below the mark in a column."""
     return min(max(left + at - (width_of(label) - 1) // 2, 0), width - width_of(label))
 
 

@@ -107,7 +107,7 @@ def _not_run_by_sh(quote: str) -> str:
 
 
 def penalty(waited_s: float) -> str:
-    """Return what sshd's refusal of this address means, and for how long it has lasted."""
+    """Return the meaning of sshd's refusal of this address, and how long it has lasted."""
     return (
         f'"Not allowed at this time" for {waited_s:.0f} s so far: a penalty for failed or'
         " unfinished logins (PerSourcePenalties, 15 s to 10 min by default), or MaxStartups is"

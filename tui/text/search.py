@@ -134,8 +134,8 @@ def answer_text(
 
 
 def _held(answer: AnswerRecord, so_far: bool) -> str:
-    """Return how long which load was held, or that none was: short points show neither burst
-    credits nor a cache that fills up.
+    """Return which load was held and for how long, or that none was: short points show neither
+    burst credits nor a cache that fills up.
     """
     if answer.held_s is None:
         return "" if so_far else f", {NOT_HELD}"

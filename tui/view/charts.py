@@ -66,8 +66,8 @@ def chart(
     """Return a chart of one step over time, in lines of at most `width` cells.
 
     `step`: by default the headline's; if it has no samples, the first step with samples is drawn.
-    Each direction has its own colour; without `coloured` also its own mark. Without any samples,
-    returns one line that says so.
+    Each direction has its own colour; without `coloured` also its own mark. Returns a one-line
+    message if there are no samples.
     """
     found = _plot(record, metric, width, height, step)
     if found is None:
@@ -234,7 +234,7 @@ def _name(metric: Drawn) -> str:
 
 
 def unit_of(metric: Drawn) -> ChartMetric:
-    """Return the metric that provides unit and scale of a curve."""
+    """Return the metric that provides the unit and scale of a curve."""
     return "latency" if metric == "p99" else metric
 
 

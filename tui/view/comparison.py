@@ -304,7 +304,7 @@ def _table(
 
 
 def _cells(columns: Sequence[Column[Change]], rows: Sequence[Change]) -> int:
-    """Return how wide a table is."""
+    """Return the width of a table."""
     known = measured(columns, rows)
     return sum(column.width + column.gap for column in known) - known[0].gap
 
@@ -405,7 +405,7 @@ def interval_text(change: Change) -> str:
 
 
 def counts_text(change: Change) -> str:
-    """Return how many repetitions each side has of a figure."""
+    """Return the number of repetitions of a figure on each side."""
     return f"{len(change.values_a)}/{len(change.values_b)}"
 
 
@@ -447,8 +447,8 @@ def judged_lines(judged: Sequence[JudgedCriterion]) -> list[Line]:
 
 
 def several_sides_text(found: Sequence[Comparison]) -> str:
-    """Return that each side is tested against A by itself, and how errors add up; empty unless
-    several sides were tested.
+    """Return the note that each side is tested against A separately, and how the error rates add
+    up; empty unless several sides were tested.
     """
     tested = sum(
         each.search.threshold is not None

@@ -135,7 +135,7 @@ def latency_page(
 ) -> list[Line]:
     """Return figures and charts of the latencies of both sides, one direction after the other.
 
-    `names`: what the sides are called. `height`: lines of the screen, which each direction
+    `names`: names of the sides. `height`: lines of the screen, which each direction
     fills, or exceeds if they are too few. Empty if the sides have no latencies in common.
     """
     lines: list[Line] = []

@@ -134,14 +134,14 @@ def _of_one(change: Change, name: str, brief: bool) -> str:
 
 
 def _no_difference(reason: Clause | None) -> str:
-    """Return the verdict that there is no difference, or only one below the threshold."""
+    """Return the result for no difference, or for one below the threshold."""
     if reason is None or reason["code"] != "below-threshold":
         return "No difference detected"
     return f"Difference {comparison_text(reason)}"
 
 
 def _why_open(reason: Clause | None) -> str:
-    """Return why an interval that is known leaves the answer open."""
+    """Return why a known interval leaves the answer open."""
     told = reason is not None and reason["code"] in EXCLUDES_ZERO
     return comparison_text(reason) if told else "may be noise"
 

@@ -43,7 +43,7 @@ def brief_lines(
 
 
 def early_text(record: RunRecord) -> str:
-    """Return how long a load ran that ended early: ``100 s of 180 s``; of several steps, how many
+    """Return how long a load that ended early ran: ``100 s of 180 s``; for several steps, how many
     ended early: ``2 of 12 steps``. Empty without a finding about it.
     """
     found = [each for each in record.findings if (each.id, each.code) == ("short", "ended")]

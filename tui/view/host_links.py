@@ -1,4 +1,4 @@
-"""Traffic of a host's busiest link, and how much of the link's speed it is."""
+"""Traffic of a host's busiest link, and its share of the link's speed."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def link_title(hosts: Sequence[HostTelemetryRecord], speeds: LinkSpeeds) -> str:
 
 
 def is_alike(hosts: Sequence[HostTelemetryRecord], speeds: LinkSpeeds) -> bool:
-    """Return whether `link_title` says the speed of every link, or that none is known."""
+    """Return whether `link_title` covers every link: all have the same speed, or none is known."""
     return link_title(hosts, speeds) != "NIC"
 
 

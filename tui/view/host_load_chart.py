@@ -113,7 +113,7 @@ def _links(
 
 
 def _traffic(hosts: Sequence[HostTelemetryRecord], speeds: LinkSpeeds) -> Iterator[Seconds]:
-    """Yield what the busiest link of each host received or sent, whichever is more, by second."""
+    """Yield the traffic of each host's busiest link by second: the larger of received and sent."""
     for host in hosts:
         if (link := link_load(host, speeds)) is not None:
             names = [f"{link.name}.{way}" for way in WAYS]

@@ -25,7 +25,7 @@ def ended_runs(
     """Return the verdict with the checks behind it, why the run ended, how long it measured, and
     its bottleneck, as far as they fit.
 
-    `kept`: what the record says; None if it is not written yet. `reason`, `length`: left
+    `kept`: the run's record; None if it is not written yet. `reason`, `length`: left
     out if empty. `hosts`: number of hosts.
     """
     why: list[Run] = [(reason, TEXT)] if reason else []

@@ -75,7 +75,7 @@ NO_TEXT = HealthText([], [], [])
 
 
 def _unknown(whole: str, brief: str) -> HealthText:
-    """Return a text about what is not known yet."""
+    """Return a text for something that is not known yet."""
     return HealthText([(whole, LABEL)], [(brief, LABEL)], [(brief, LABEL)])
 
 
@@ -154,7 +154,7 @@ def health(
 
 
 def _of_steps(steady: HealthText, bottleneck: HealthText) -> tuple[HealthText, HealthText]:
-    """Return what is known of short steps, without what will never be known."""
+    """Return what is known about short steps; leave out what will never be known."""
     return (
         NO_TEXT if steady == NEVER_STEADY else steady,
         NO_TEXT if bottleneck.brief == [UNKNOWN] else bottleneck,
@@ -353,7 +353,7 @@ def worst(
 
 
 def _nothing(found: LiveFindings | None, planned_s: float | None) -> list[Run]:
-    """Return that nothing was found, or when it will be known."""
+    """Return the text for no findings, or when the checks will start."""
     count = len(found.made) if found is not None else 0
     if count:
         return [("✓ ", GOOD), (f"no findings, {plural(count, 'check')}", LABEL)]

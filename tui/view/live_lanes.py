@@ -223,7 +223,7 @@ class HostsOverTime:
         return metric.text(None if shown is None else round(shown, 1)), "warn" if full else TEXT
 
     def _current(self, lane: Lane) -> float | None:
-        """Return what the hosts' own current figures amount to, without hosts that fell silent."""
+        """Return the current figures of the hosts as one, without hosts that fell silent."""
         known = [host for host in self._hosts.values() if host.newest_t is not None]
         newest_t = max((host.newest_t or 0.0 for host in known), default=0.0)
         now = HostSecond()
@@ -245,7 +245,7 @@ class HostsOverTime:
         return f"{lane.title} peak {self._top_text(lane)}"
 
     def _top_text(self, lane: Lane) -> str:
-        """Return the largest value of a lane, which its graph is scaled to."""
+        """Return the largest value of a lane, to which its graph is scaled."""
         most = max((value for value in self.values(lane)[1] if value is not None), default=None)
         return metric_of(lane.columns[0]).text(None if most is None else round(most, 1))
 

@@ -40,7 +40,7 @@ LEAST_WHY = 16  # minimum cells for the reason of a point, or a part of it
 def budget_text(search: SearchRecord) -> str:
     """Return how much of its budget a search has spent: ``4 of at most 15 points``.
 
-    The time follows once a larger share of it is spent than of the points:
+    The time follows once its share exceeds the share of points:
     ``4 of at most 15 points, 8:10 of 10:00``.
     """
     done, most = len(search.points), search.most_points

@@ -313,8 +313,8 @@ def _lane(
 def _cells(lane: list[tuple[str, float, bool]], scale: float, width: int) -> list[Run]:
     """Return a lane: each phase's name and time, as long as the phase took; expected time is faint.
 
-    Times, then names, are left out if one of them does not fit, since the colours are those of the
-    table. The name of the latest phase is whole if there is room after it.
+    Times, then names, are left out if one of them does not fit: the colours match the table. The
+    name of the latest phase is whole if there is room after it.
     """
     counts: list[int] = []
     at, done = 0.0, 0
@@ -356,7 +356,9 @@ def _named(name: str, count: int, *, whole: bool) -> str:
 
 
 def where(view: MetadataView, now: float) -> list[Run]:
-    """Return the current iteration and phase, its time so far, and that of the iteration before."""
+    """Return the current iteration and phase, its time so far, and the time of the iteration
+    before.
+    """
     iteration: Run = (f"iteration {view.iteration} of {view.iterations}", VALUE)
     if view.result is not None:
         return [iteration, ("  done" if view.result.final else "  ended early", LABEL)]

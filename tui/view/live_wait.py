@@ -1,4 +1,4 @@
-"""What a run waits for while there is no load (hosts, layout, the barrier), and the progress."""
+"""Whatever a run waits for while there is no load (hosts, layout, barrier), and the progress."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _next(state: RunState, plan: Plan | None) -> str:
 
 
 def _layout(state: RunState, plan: Plan | None, hosts: list[HostView]) -> Waiting:
-    """Return how much of the layout is written, the rate, and a host that is behind."""
+    """Return the amount of the layout that is written, the rate, and a host that is behind."""
     progress, total, done = (
         state.progress(state.clock.now),
         state.phase_total_bytes,
@@ -154,8 +154,8 @@ def _layout(state: RunState, plan: Plan | None, hosts: list[HostView]) -> Waitin
 
 
 def _behind(hosts: list[HostView]) -> str:
-    """Return which host has written far less than the median host, or that all write at the same
-    pace.
+    """Return which host has written far less than the median host, or the text that all write at
+    the same pace.
 
     Empty with few hosts.
     """

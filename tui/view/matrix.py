@@ -42,7 +42,7 @@ class FigureScale(Struct, frozen=True):
 def scale_of(cells: Sequence[Cell]) -> FigureScale:
     """Return one scale for all figures of a table, so that they are easy to compare.
 
-    All bandwidths have one unit. Figures of different units are plain counts without one.
+    All bandwidths have one unit. If units differ, figures are plain numbers without a unit.
     """
     found = {cell.unit for cell in cells}
     if len(found) != 1:
@@ -175,7 +175,7 @@ def _value_text(cell: Cell, scale: FigureScale) -> str:
 
 
 def mark_of(cell: Cell) -> str:
-    """Return the mark before a cell's figure: its state, or that it is invalid."""
+    """Return the mark before a cell's figure: for its state, or for an invalid figure."""
     return MARKS[cell.state] or (MARKS["failed"] if cell.invalid else "")
 
 

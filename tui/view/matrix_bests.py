@@ -91,7 +91,7 @@ def _note(rows: Sequence[BestRow]) -> str:
 
 
 def notes_below(tables: Sequence[MatrixTable]) -> list[str]:
-    """Return the notes below the tables of a run, without what tables of best points say."""
+    """Return the notes below the tables of a run that no table of best points contains."""
     return table_notes(tables, [table for table in tables if best_rows(table)])
 
 

@@ -90,7 +90,7 @@ def prepared(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEv
 
 
 def behind_clients(_: RunRecord, __: StepRecord | None) -> Iterator[ObjectionEvidence]:
-    """Yield that caches behind the clients are not visible."""
+    """Yield the note that caches behind the clients are not visible."""
     yield ObjectionEvidence(
         "unknown",
         "no counter of the clients shows whether the storage answered from a cache",
@@ -196,7 +196,7 @@ def sampled(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvi
 
 
 def steadiness(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
-    """Yield how much five equal windows of the load differ, and how storage was prepared."""
+    """Yield by how much five equal windows of the load differ, and how storage was prepared."""
     from tui.judge.proof import cluster_rates
     from tui.judge.severity import UnknownError
     from tui.metrics.steady import window_across
@@ -404,7 +404,7 @@ def clock_offsets(record: RunRecord, _: StepRecord | None) -> Iterator[Objection
 
 
 def errors(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]:
-    """Yield how the run ended, and the first problems of hosts."""
+    """Yield how the run ended, and the first problems on hosts."""
     if record.state == "complete":
         text = "all hosts reported in every step, without errors"
         yield ObjectionEvidence("refutes", text, brief="no errors on any host")
@@ -441,7 +441,7 @@ def kept(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]
 
 
 def differences(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]:
-    """Yield how the hosts' facts differ, or that no performance-relevant fact does."""
+    """Yield how the hosts' facts differ, or a note that no performance-relevant fact does."""
     from tui.record.host_facts import facts_together
     from tui.text.facts import differing_lines
 

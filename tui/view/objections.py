@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tui.model.step_record import StepRecord
 
 Weight = Literal["refutes", "confirms", "partly", "unknown", "fact", "n/a"]
-"""What a piece of evidence does to an objection; `fact` is context only."""
+"""Effect of a piece of evidence on an objection; `fact` is context only."""
 
 Standing = Literal["stands", "partly-stands", "unknown", "refuted", "n/a"]
 """The answer to an objection, worst for the run first."""
@@ -200,7 +200,7 @@ def _of_checks(objection: Objection, record: RunRecord) -> Iterator[ObjectionEvi
 
 
 def reason_code(record: RunRecord, check: str) -> str:
-    """Return why a check could not run for a step of the headline, as a code; empty if it ran, or
+    """Return, as a code, why a check could not run for a step of the headline; empty if it ran, or
     the code is unknown.
     """
     return _code((record.checks_not_made or {}).get(check) or gap_of(record, check) or "")
@@ -284,7 +284,7 @@ def headline_step(record: RunRecord) -> StepRecord | None:
 
 
 def headline_steps(record: RunRecord) -> list[StepRecord]:
-    """Return the steps that the headline is made of: all of its repetitions; in a suite, which has
+    """Return the steps behind the headline: all of its repetitions; in a suite, which has
     a headline for each profile, every step that measured something.
     """
     step = headline_step(record)
@@ -358,8 +358,8 @@ def counts_runs(answers: Sequence[ObjectionAnswer], *, marked: bool = False) -> 
 
 
 def standing_runs(answers: Sequence[ObjectionAnswer], room: int = 0) -> list[Run]:
-    """Return how many objections stand, with what fits into `room` cells: their claims, and the
-    number of unknown answers.
+    """Return how many objections stand; add their claims and the number of unknown answers if they
+    fit into `room` cells.
 
     ``1 of 20 stands, 2 partly stand``
     """

@@ -1,4 +1,4 @@
-"""Operations of an MPI benchmark as plain text: progress, tables, and notes to read them."""
+"""Operations of an MPI benchmark as plain text: progress, tables, and notes on how to read them."""
 
 from __future__ import annotations
 

@@ -452,7 +452,9 @@ def total_text(plan: Plan, ahead: LayoutAhead) -> str:
 
 
 def load_and_writing(plan: Plan, ahead: LayoutAhead = NOTHING_KNOWN) -> str:
-    """Return how long a plan takes, and what it writes before: ``5 min + writing 6 TiB``."""
+    """Return how long a plan takes, and how much it writes before the load: ``5 min + writing 6
+    TiB``.
+    """
     load = duration_text(plan, time_text) or time_text(None)
     return " + ".join(filter(None, (load, writing_text(plan, ahead))))
 
@@ -508,7 +510,7 @@ def warnings(plan: Plan) -> list[str]:
 
 
 def caveats_of(plan: Plan) -> list[str]:
-    """Return what is worth knowing before a plan runs, as texts."""
+    """Return the caveats about a plan before it runs, as texts."""
     return [workloads.caveat_text(each) for each in plan.caveats]
 
 

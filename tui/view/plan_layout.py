@@ -40,7 +40,7 @@ LARGE_BYTES = 1 << 40  # of a layout that a person should notice
 
 
 def with_rate(ahead: LayoutAhead, rate: LayoutRate | None) -> LayoutAhead:
-    """Return what is known, with the rate of an earlier layout; None: there was none."""
+    """Return a copy with the rate of an earlier layout; None: there was none."""
     if rate is None:
         return replace(ahead, searched=True)
     return replace(ahead, bytes_per_s=rate.bytes_per_s, when=rate.utc, searched=True)
@@ -95,7 +95,7 @@ def is_large(plan: Plan, ahead: LayoutAhead) -> bool:
 
 
 def space_text(plan: Plan, ahead: LayoutAhead) -> str:
-    """Return that the test files may need more space than is free; empty if they fit."""
+    """Return the warning that test files may need more space than is free; empty if they fit."""
     size = bytes_ahead(plan, ahead)
     if ahead.free_bytes is None or size <= ahead.free_bytes:
         return ""
@@ -131,7 +131,9 @@ def pace_text(plan: Plan, ahead: LayoutAhead) -> str:
 
 
 def layout_texts(plan: Plan, ahead: LayoutAhead) -> tuple[str, str]:
-    """Return the bytes of test files as main text, what is missing and free as secondary text."""
+    """Return the bytes of test files as main text, and missing bytes and free space as secondary
+    text.
+    """
     missing = ahead.missing_bytes
     when = (
         "where missing"
@@ -147,7 +149,7 @@ def layout_texts(plan: Plan, ahead: LayoutAhead) -> tuple[str, str]:
 def each_and_all(
     by_host: Mapping[str, int | None], none: str, when: str, *, per_host: bool = False
 ) -> tuple[str, str]:
-    """Return the bytes of all hosts and of each as main text.
+    """Return the bytes of all hosts and per host as main text.
 
     `none`: text if there are none; `when`: the secondary text. `per_host`: a single host stands for
     any number.

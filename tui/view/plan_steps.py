@@ -34,7 +34,7 @@ class PlanPart(Struct, frozen=True):
 
     @property
     def share_text(self) -> str:
-        """How many combinations of values are measured: ``23 of 60 combinations``.
+        """Return how many combinations of values are measured: ``23 of 60 combinations``.
 
         Empty if all are.
         """
@@ -63,7 +63,8 @@ class PlanPart(Struct, frozen=True):
 
     @property
     def grids(self) -> list[Grid]:
-        """Which combinations are measured: a few grids that together contain each once.
+        """Return which combinations are measured, as a few grids that together contain each one
+        once.
 
         The axes, if every combination is measured or many grids are needed.
         """

@@ -159,7 +159,7 @@ class PublishedView(Struct, frozen=True):
 def published(
     record: RunRecord, user_dir: Path | None
 ) -> tuple[PublishedView | None, tuple[Problem, ...]]:
-    """Return a run next to the published results of its profile, and problems of their files.
+    """Return a run next to the published results of its profile, and problems in their files.
 
     The view is None without published results. A counter-experiment changes its load on purpose, so
     it has none.
@@ -291,8 +291,8 @@ def theirs_text(baseline: Baseline, figure: PublishedFigure) -> str:
 
 
 def shown_text(baseline: Baseline, figure: PublishedFigure) -> str:
-    """Return a published figure in benchtui's units, as ours are; both ends of a range. Marked if
-    it is doubtful or its run failed.
+    """Return a published figure in benchtui's units, both ends of a range; marked if it is doubtful
+    or its run failed.
     """
     quantity = figure.quantity
     low, high = (value_text(figure, end) for end in (quantity.low, quantity.high))
@@ -331,8 +331,8 @@ def is_better(found: Compared) -> bool | None:
 
 
 def _judged(found: Compared, *, more: bool, fair: bool) -> str:
-    """Return whether ours is better; only how it differs if that is unknown, or the comparison is
-    not fair.
+    """Return whether ours is better; if that is unknown or the comparison is unfair, only how ours
+    differs.
     """
     better = is_better(found)
     if better is None or not fair:

@@ -128,7 +128,7 @@ def _reasons(not_made: Mapping[str, str], told: Mapping[str, str]) -> Iterator[s
 
 
 def _numbers(those: Sequence[PublishedVerdict], of: Sequence[PublishedVerdict]) -> str:
-    """Return which results of a profile are meant, as numbers; empty if all are."""
+    """Return the numbers of these results of a profile; empty if they are all of them."""
     return "" if len(those) == len(of) else f" {spans(each.number for each in those)}"
 
 

@@ -252,9 +252,8 @@ def _step(record: RunRecord, step: StepRecord, *, named: bool) -> list[str]:
 
 
 def _operation(record: RunRecord, step: StepRecord) -> str | None:
-    """Return the operation that a step without I/O reported as I/O.
-
-    None for a step that did I/O.
+    """Return the operation that a step without I/O reported as I/O; None for a step that
+    did I/O.
     """
     cells = record.matrix.cells if record.matrix is not None else []
     headline = (

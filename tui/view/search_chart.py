@@ -154,7 +154,7 @@ def _curve(trace: Trace, place: int, y: Axis, *, marked: bool) -> Curve:
 
 
 def _unclear(trace: Trace, y: Axis) -> list[Curve]:
-    """Return the points of a trace that neither meet nor break its limit as marks, in a list."""
+    """Return, as a list of marks, the points of a trace that neither meet nor break its limit."""
     kept = [each for each in trace.points if each.point.verdict == "unclear"]
     places = [each.rate for each in kept], [_at(y, each.latency_ns) for each in kept]
     return [Curve([], WARN, plain=places, sign=UNCLEAR)] if kept else []
@@ -242,7 +242,7 @@ def scaling_chart(
 ) -> list[Line]:
     """Return throughput by number of hosts: measured, linear scaling, scaling law.
 
-    The law's extrapolation is dashed. Empty for a single number of hosts.
+    The law's extrapolation is dashed. Empty for a single host count.
     """
     known = _measured(scaling)
     if len(known) < 2:
@@ -272,7 +272,7 @@ def scaling_overlay(
     a: SearchRecord, b: SearchRecord, width: int, height: int, *, coloured: bool = False
 ) -> list[Line]:
     """Return the throughput of two searches by number of hosts, with linear scaling from A. Empty
-    unless both measured it, one of them at several numbers of hosts.
+    unless both measured it, one of them at several host counts.
     """
     pair = [_measured(search.scaling) if search.scaling is not None else [] for search in (a, b)]
     if not all(pair) or max(map(len, pair)) < 2:

@@ -287,8 +287,8 @@ def request_texts(step: StepRecord) -> list[str]:
 
 
 def window_texts(step: StepRecord, dirs: Mapping[str, AggregateRecord]) -> Iterator[str]:
-    """Yield the rate while all hosts measured, where it differs from the whole step's rate, and
-    that reads and writes have no total.
+    """Yield the rate while all hosts measured, where it differs from the whole step's rate, and a
+    note if reads and writes have no total.
     """
     if {"read", "write"} <= dirs.keys() and not {MIXED, BOTH} & dirs.keys():
         yield "read and write did not run at the same time: no mixed total"
@@ -413,7 +413,7 @@ class SharedProblem(Struct, frozen=True):
 
 
 def shared_problems(record: RunRecord) -> list[SharedProblem]:
-    """Return each problem of hosts once, with its hosts, in the order of the record."""
+    """Return each problem on hosts once, with its hosts, in the order of the record."""
     found: dict[tuple[str, str, str, bool], list[str]] = {}
     for host in record.hosts:
         for each in host.problems:
@@ -423,7 +423,7 @@ def shared_problems(record: RunRecord) -> list[SharedProblem]:
 
 
 def problem_lines(record: RunRecord, width: int, *, every: bool = False) -> list[Line]:
-    """Return the problems of hosts with a few names; if `every`, with all names and the code."""
+    """Return the problems on hosts with a few names; if `every`, with all names and the code."""
     lines: list[Line] = []
     for each in shared_problems(record):
         mark, role = SEVERITY_MARKS["error" if each.fatal else "warning"]
@@ -441,7 +441,7 @@ def unjudged_text(step: StepRecord) -> str:
 
 
 def nothing_text(reason: str) -> str:
-    """Return that nothing was measured, and why if known."""
+    """Return the text that nothing was measured, and why if known."""
     return f"nothing was measured: {reason}" if reason else "nothing was measured"
 
 

@@ -104,7 +104,7 @@ def _left_out(count: int) -> str:
 
 
 def _apart(trends: Sequence[Trend]) -> str:
-    """Return how many runs were left out because they were measured differently, as text."""
+    """Return, as text, how many runs were left out because they were measured differently."""
     count = sum(each.runs for each in others_of(trends))
     return (
         f"{plural(count, 'more run')} excluded: different parameters, hosts or tools."

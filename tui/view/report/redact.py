@@ -313,7 +313,7 @@ def _redacted(names: Names, source: ReportedRun, number: int) -> ReportedRun:
 def _redacted_history(names: Names, found: Trend, own: str, kept: str) -> Trend:
     """Return a history with run ids replaced by numbers.
 
-    The run `own` is called as in the rest of the report.
+    The run `own` has the same name as in the rest of the report.
     """
     runs = [
         msgspec.structs.replace(
@@ -356,7 +356,7 @@ def _without_free_text(data: dict[str, Any], *, own: bool) -> dict[str, Any]:
 
 @dataclass
 class Replacer:
-    """Replaces known names in texts, and anything there that looks like a name."""
+    """Replaces known names in texts, and everything that looks like a name."""
 
     names: Names
 

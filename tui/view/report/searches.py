@@ -66,7 +66,7 @@ def _cell(runs: Sequence[Run]) -> Cell:
 
 
 def curve_chart(search: SearchRecord) -> Iterator[Chart]:
-    """Yield a chart of latency vs. achieved rate; nothing without points.
+    """Yield a chart of latency vs. achieved rate; yield nothing without points.
 
     It shows the limits, the capacity and the knee.
     """
@@ -177,7 +177,7 @@ def _reading(search: SearchRecord, found: Sequence[Trace]) -> str:
         "Each point is a separate load; lines connect the points by offered load, full load last."
     )
     if any(trace.most_ns is not None for trace in found):
-        said += " Crosses exceed the limit (dashed line)."
+        said += " Crosses mark points over the limit (dashed line)."
     return said + (
         " Bands are 95 % intervals." if search.answer is not None or search.knee is not None else ""
     )
@@ -189,7 +189,7 @@ def _reading(search: SearchRecord, found: Sequence[Trace]) -> str:
 def scaling_chart(scaling: ScalingRecord) -> Iterator[Chart]:
     """Yield throughput by number of hosts, with linear scaling and the scaling law.
 
-    Extrapolation is dashed. Nothing with fewer than two numbers of hosts.
+    Extrapolation is dashed. Yields nothing for fewer than two host counts.
     """
     measured = [point for point in scaling.points if not point.extrapolated and point.iops.value]
     if len(measured) < 2:

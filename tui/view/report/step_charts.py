@@ -106,7 +106,7 @@ T = {"field": "t", "type": "quantitative"}
 
 
 def charts_of(record: RunRecord, step: StepRecord, heat: Heat) -> Iterator[Chart]:
-    """Yield the charts of a step; figures that are unknown have none."""
+    """Yield the charts of a step; unknown figures have none."""
     yield from _throughput(step)
     yield from _percentiles_over_time(step, heat)
     for name in directions_of(step):
@@ -288,8 +288,8 @@ def _percentile_note(found: HeatCounts | None, width: int) -> str:
         f"Each point covers all I/Os of {'one second' if width == 1 else f'{width} s'} on all hosts"
     )
     return (
-        f"{span}, from merged histograms. Points with fewer than {units.TAIL_SAMPLES}"
-        " slower I/Os are omitted."
+        f"{span}, from merged histograms. Points with fewer than {units.TAIL_SAMPLES} I/Os above"
+        " the percentile are omitted."
     )
 
 
