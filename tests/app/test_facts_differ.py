@@ -170,4 +170,4 @@ async def test_a_result_tells_where_hosts_beside_each_other_are_one_machine(tmp_
     async with stage(maker, WIDE, step="result") as (app, pilot):
         assert "of the median host; 3 names, 1 machine" in app.text_of("#result-page")
         names = ", ".join(maker.hosts)
-        assert f"Machine  {names} are one machine" in await tab(app, pilot, "facts")
+        assert f"machine  {names} are one machine" in await tab(app, pilot, "facts")

@@ -221,7 +221,7 @@ def test_options_that_are_added_to_the_profile_are_named() -> None:
         replace(step, added_options={"group_reporting": "1", "randseed": "x"})
         for step in what.steps
     ]
-    assert "adds group_reporting, randseed  (to the job's own options" in shown(what)
+    assert "adds group_reporting, randseed  to the options of the job" in shown(what)
     assert "adds " not in shown(plan())
 
 

@@ -111,11 +111,11 @@ async def test_the_result_says_how_it_was_prepared_and_what_was_attested(
     write_record(maker.run_dir)
     async with stage(maker, (120, 80), step="result") as (app, pilot):
         page = await tab(app, pilot, "facts")
-        assert "Prepared filled twice, 128 GiB in total" in page
+        assert "prepared filled twice, 128 GiB in total" in page
         assert (
-            "Prepared steady after 3 rounds: range 0.0 % (max 20 %), slope 0.0 % (max 10 %)" in page
+            "prepared steady after 3 rounds: range 0.0 % (max 20 %), slope 0.0 % (max 10 %)" in page
         )
-        assert "Attested yes: Is the cache off? (cache-off, ann@jump, 2026-11-20T10:15:30Z)" in page
+        assert "attested yes: Is the cache off? (cache-off, ann@jump, 2026-11-20T10:15:30Z)" in page
 
 
 def plan_of(user: User) -> Plan:

@@ -147,8 +147,8 @@ async def test_i_b_and_l_switch_the_chart(maker: RunMaker) -> None:
 async def test_changed_parameters_files_left_and_the_path_are_reported(maker: RunMaker) -> None:
     async with stage(maker, step="result") as (app, pilot):
         page = await tab(app, pilot, "facts")
-        assert "Changed  runtime=60s" in page
-        assert "Left     weka-01 (4 GiB)  /mnt/weka/fio/read_iops.weka-01.0" in page
+        assert "changed  runtime=60s" in page
+        assert "left     weka-01 (4 GiB)  /mnt/weka/fio/read_iops.weka-01.0" in page
         assert str(maker.run_dir / "run.json") in "".join(line[9:] for line in page.splitlines())
 
 
@@ -163,9 +163,9 @@ async def test_what_the_hosts_are_is_told_once_and_who_differs_by_name(tmp_path:
     write_record(maker.run_dir)
     async with stage(maker, step="result") as (app, pilot):
         page = (await tab(app, pilot, "facts")).split("About this run")[1]
-        assert f"Differs  {maker.hosts[2]}  link MTU  1500, others 9000" in page
+        assert f"differs  {maker.hosts[2]}  link MTU  1500, others 9000" in page
         assert page.count("governor performance") == 1
-        assert "Network  1 link, physical, 25 Gbit/s" in page
+        assert "network  1 link, physical, 25 Gbit/s" in page
 
 
 async def test_what_hosts_did_meanwhile_is_a_table(tmp_path: Path) -> None:
@@ -418,7 +418,7 @@ async def test_a_note_is_kept_and_shown(maker: RunMaker) -> None:
     async with stage(maker, step="result") as (app, pilot):
         await pilot.press("n", *"hot", "enter")
         await app.settle(pilot)
-        assert "Note     hot" in await tab(app, pilot, "facts")
+        assert "note     hot" in await tab(app, pilot, "facts")
     assert [note.text for note in record_of(maker).notes] == ["hot"]
 
 
@@ -436,7 +436,7 @@ async def test_tabs_are_moved_between_by_keys_and_clicks_and_each_fits_and_scrol
     write_record(maker.run_dir)
     shown = {"defend": "The run was too short", "latency": "I/Os by latency", "time": "p99 latency",
         "hosts": "vs median",
-             "findings": "No data for these checks", "facts": "Record", "load": "Busiest client: CPU",
+             "findings": "No data for these checks", "facts": "record", "load": "Busiest client: CPU",
              "commands": "Job file", "published": "aws, one client"}  # fmt: skip
     async with stage(maker, SMALL, step="result") as (app, pilot):
         screen = app.screen

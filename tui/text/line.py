@@ -234,7 +234,9 @@ _HELD = "\ue000"  # a blank inside an option and its value, while a command is w
 
 
 def command_lines(words: Sequence[str], width: int) -> list[Line]:
-    """Return a command as it is typed, indented, broken only before an option or an operand."""
+    """Return a command as it is typed, indented, broken only before an option or an operand, with
+    backslashes, so that it can be pasted.
+    """
     pieces: list[str] = []
     for word in words:
         quoted = printable(shlex.quote(word)).replace(" ", _HELD)
@@ -244,11 +246,16 @@ def command_lines(words: Sequence[str], width: int) -> list[Line]:
             pieces[-1] += _HELD + quoted
         else:
             pieces.append(quoted)
-    first, *more = wrap([(" ".join(pieces), TEXT)], max(width - 4, 10)) or [()]
-    parts = [("  ", first), *(("    ", part) for part in more)]
+    runs = [(" ".join(pieces), TEXT)]
+    parts = wrap(runs, max(width - 4, 10)) or [()]
+    parts = parts if len(parts) == 1 else wrap(runs, max(width - 6, 10))
     return [
-        Line.of((indent, TEXT), *((text.replace(_HELD, " "), role) for text, role in part))
-        for indent, part in parts
+        Line.of(
+            ("    " if at else "  ", TEXT),
+            *((text.replace(_HELD, " "), role) for text, role in part),
+            (" \\" if at < len(parts) - 1 else "", LABEL),
+        )
+        for at, part in enumerate(parts)
     ]
 
 

@@ -155,8 +155,8 @@ def answer_lines(
     within = any(each.headline and each.within_runs for each in found.changes)
     text = sentence(found, advice=advice, brief=within or width < ROOMY_FROM)
     role = ROLES.get(found.word, BRIGHT)
-    head, unknown, rest = text.partition(f": {NOISE}")
-    parts = [f"{head}:", f"{NOISE}{rest}"] if unknown and len(text) > width else [text]
+    head, unknown, rest = text.partition(f", but {NOISE}")
+    parts = [f"{head},", f"but {NOISE}{rest}"] if unknown and len(text) > width else [text]
     said = [line for part in parts for line in indented([(part, role)], width, 0)]
     return [*said, *_sides(found, width, titles or {})]
 

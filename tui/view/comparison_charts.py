@@ -183,8 +183,8 @@ def latency_sentence(each: Latencies, word: Word, *, unknown: bool = False) -> s
     ]
     is_told = f"is {', '.join(told)}" if told else f"is within {units.share(NOTABLE)} of A's"
     text = f"B's {each.what} latency {is_told}"
-    why = f", {NOISE}" if unknown else ""
-    return text if word in SURE else f"{word.capitalize()}{why}: {text}"
+    why = f", but {NOISE}" if unknown else ""
+    return text if word in SURE else f"{word.capitalize()}: {text}{why}"
 
 
 def _by(shares: Sequence[float]) -> str:

@@ -117,13 +117,13 @@ def _of_one(change: Change, name: str, brief: bool) -> str:
     apart, over = _difference(change, name), _over(change)
     single = (len(change.values_a), len(change.values_b)) == (1, 1)
     if brief and single and change.within_runs and change.word == "inconclusive":
-        return f"Inconclusive: {apart}: {NOISE}"
+        return f"Inconclusive: {apart}, but {NOISE}"
     interval = "" if brief else _interval(change.effect.low, change.effect.high)
     if change.word in ("better", "worse"):
         return f"{name} is {change.word}: {_amount(change)}{interval}, {over}"
     if change.within_runs and change.word == "inconclusive":
         interval = _interval(change.effect.low, change.effect.high, "within the runs")
-        return f"Inconclusive: {apart}{interval}, {over}: {NOISE}"
+        return f"Inconclusive: {apart}{interval}, {over}, but {NOISE}"
     if change.word == "no difference detected":
         return f"{_no_difference(change.reason)}: {apart}{interval}, {over}"
     if change.word == "too few repetitions to say" and single:

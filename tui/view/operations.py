@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tui.model.plan import Step
 
 COLOURS = {
-    "write": "write", "create": "write", "stat": "read", "read": "latency", "remove": "other",
+    "write": "write", "create": "write", "stat": "latency", "read": "read", "remove": "other",
     "delete": "other"
 }  # fmt: skip
 LEAST_S = 1.0  # seconds of a phase before its bound is shown

@@ -386,7 +386,7 @@ def plan_facts(plan: Plan, ahead: LayoutAhead = NOTHING_KNOWN) -> Iterator[PlanF
             f"  {units.size(each.bytes)} from {each.path}",
         )
     if added := added_text(plan):
-        yield PlanFact(ADDS, added, "  (to the job's own options; see the job file)")
+        yield PlanFact(ADDS, added, "  to the options of the job")
 
 
 def plan_line(plan: Plan) -> str:

@@ -174,13 +174,18 @@ class KeyBar(Bar):
 
 
 def footer_actions(scope: str, without: Collection[str] = (), width: int = 80) -> list[Action]:
-    """Return the footer actions of a screen, fewer on a narrow one.
+    """Return the footer actions of a screen, fewer on a narrow one, with the way back from a screen
+    that has no number.
 
     The actions in `without` are left out.
     """
     most = KEYS_AT_80 if width < ROOMY else KEYS_WHEN_ROOMY if width < BROAD else KEYS_WHEN_BROAD
     found = [action for action in actions.footer_of(scope) if action.id not in without]
     always = [action for action in found if action.scope == "app"]
+    entry = actions.BY_NAME.get(scope)
+    if entry is not None and entry.part_of:
+        back = next(action for action in actions.in_scope("app") if action.id == "app.back")
+        always = [replace(back, label=entry.back), *always]
     return [action for action in found if action.scope != "app"][: most - len(always)] + always
 
 

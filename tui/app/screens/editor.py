@@ -469,7 +469,7 @@ class DefaultsForm(Form):
             self.defaults, self.is_made = wanted, False
             origins = {**profile.params, **(base.params if base else {})}
             of = base.profile if base is not None else ""
-            self.changed_from = f"unlike {of}" if of else "changed"
+            self.changed_from = f"changed from {of}" if of else "changed"
             await self.set_fields(
                 FieldSpec(
                     name,

@@ -64,7 +64,7 @@ class JobScreen(PlanScreen):
     """
 
     SCOPE = "job"
-    UNCHANGED = "defaults"
+    UNCHANGED, CHANGED = "defaults, commas sweep", "changed, commas sweep"
 
     def __init__(self) -> None:
         super().__init__()

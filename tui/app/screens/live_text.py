@@ -207,18 +207,20 @@ def metadata_step(state: RunState, plan: Plan | None) -> Step | None:
 
 
 def facts_of(state: RunState, plan: Plan | None) -> list[str]:
-    """Return number of hosts, current step and target, for the header.
+    """Return the current step if there are several, number of hosts and target, for the header.
 
     The points of a search have a panel of their own.
     """
     count = len(state.hosts) or (len(plan.hosts) if plan else 0)
-    found = [plural(count, "host")] if count else []
+    hosts = [plural(count, "host")] if count else []
+    found = hosts
     searches = plan is not None and plan.search is not None  # its panel says the rest
     if plan and not searches and state.step is not None and state.step < len(plan.steps):
-        step = plan.steps[state.step]
-        found += [f"step {state.step + 1}/{len(plan.steps)}"] if len(plan.steps) > 1 else []
+        step, several = plan.steps[state.step], len(plan.steps) > 1
         name = step.name.removeprefix(plan.profile.tag).strip()
-        found += [name] if name else []
+        named = [name] if name else []
+        at = f"step {state.step + 1}/{len(plan.steps)}"
+        found = [at, *named, *hosts] if several else [*hosts, *named]
     if plan and plan.target:
         found.append(plan.target)
     return found

@@ -202,7 +202,9 @@ class PlanScreen(StepScreen):
     """
 
     CSS_PATH = "review.tcss"
-    UNCHANGED: ClassVar[str] = ""  # the form's subtitle while nothing is changed
+    # the form's subtitle while nothing is changed, and after the number of changed fields
+    UNCHANGED: ClassVar[str] = ""
+    CHANGED: ClassVar[str] = "changed"
 
     def __init__(self) -> None:
         super().__init__()
@@ -223,6 +225,7 @@ class PlanScreen(StepScreen):
         symbols = self.shell.symbols
         cut = "~" if symbols.name == "ascii" else "…"
         self.form = PlanForm(self.check_field, symbols.bad, cut, self.UNCHANGED, id="review-form")
+        self.form.changed_from = self.CHANGED
         self.form.add_class("pane", update=False)
         self.form.border_title = "Parameters"
         self.plan_pane, self.launch_line = PlanPane(symbols, self.form.move_cursor), LaunchLine()

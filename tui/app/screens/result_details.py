@@ -549,24 +549,24 @@ def facts_lines(page: Page, width: int, _: int) -> list[Line]:
     lines: list[Line] = []
     changed = ", ".join(f"{name}={value}" for name, value in record.profile.changed.items())
     versions = ", ".join(sorted(set(record.provenance.tool_versions.values())))
-    sections = [("Changed", changed), ("Tags", tags_text(record.tags)), ("Tool", versions)]
-    sections += [("Note", note.text) for note in record.notes]
-    sections += [("Prepared", text) for text in precondition_texts(record)]
-    sections += [("Attested", text) for text in attest_texts(record)]
+    sections = [("changed", changed), ("tags", tags_text(record.tags)), ("tool", versions)]
+    sections += [("note", note.text) for note in record.notes]
+    sections += [("prepared", text) for text in precondition_texts(record)]
+    sections += [("attested", text) for text in attest_texts(record)]
     lines += [line for name, text in sections if text for line in fact(name, text, width)]
     found = facts_together(record)
     same = machine_lines({host.name: host.facts for host in record.hosts})
     for title, runs in (*same, *common_lines(found), *difference_rows(found, width)):
         lines += labelled(
-            [(f"{'CPU' if title == 'cpu' else title.capitalize():<9}", LABEL)], runs, width
+            [(f"{'CPU' if title == 'cpu' else title:<9}", LABEL)], runs, width
         )
     for host in record.hosts:
         if host.files_left is not None:
             size = f" ({units.size(host.files_left.bytes)})" if host.files_left.bytes else ""
-            lines += fact("Left", f"{host.name}{size}  {', '.join(host.files_left.paths)}", width)
+            lines += fact("left", f"{host.name}{size}  {', '.join(host.files_left.paths)}", width)
     for text in left_texts(record.objects_left):
-        lines += fact("Left", text, width)
-    lines += fact("Record", str(page.path), width)
+        lines += fact("left", text, width)
+    lines += fact("record", str(page.path), width)
     if table := table_lines(further_facts(found, versions), width):
         lines += [Line(), rule("Further facts", hosts_text(found.hosts), width), *table]
     return [key_rule("About this run", [("y", "copies")], width), *lines]

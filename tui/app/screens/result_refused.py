@@ -95,6 +95,6 @@ def _facts(page: Page, width: int) -> list[Line]:
     same = machine_lines({host.name: host.facts for host in page.record.hosts})
     lines: list[Line] = []
     for title, runs in (*same, *common_lines(found), *difference_rows(found, width)):
-        name = "CPU" if title == "cpu" else title.capitalize()
+        name = "CPU" if title == "cpu" else title
         lines += labelled([(f"{name:<{FACT_CELLS}}", LABEL)], runs, width)
     return [Line(), rule("Host facts", hosts_text(found.hosts), width), *lines] if lines else []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace as replaced
 
 from tui.app.screens.result_details import lagging_text, spread_of_hosts
-from tui.app.screens.result_page import NARROW, Page
+from tui.app.screens.result_page import Page
 from tui.app.widgets.graph_panels import KEYS
 from tui.judge.severity import OUTSIDE_STORAGE, by_weight
 from tui.judge.wording import bottleneck_text as limit_text
@@ -307,8 +307,7 @@ def verdict_lines(page: Page, width: int) -> list[Line]:
 
     record = page.record
     (mark, key), (text, _) = judgement(record)
-    # a wide screen lists the findings themselves
-    text = naming_checks(page, text, width - len(mark)) if width < NARROW else text
+    text = naming_checks(page, text, width - len(mark))
     above: list[Line] = []
     if record.not_as_sealed:
         above = labelled([("! ", "warn")], [(NOT_AS_SEALED, "warn")], width)

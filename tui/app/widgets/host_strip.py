@@ -189,14 +189,14 @@ class HostStrip(Lines, can_focus=True):
         """Return one line: the levels, and the names of its hosts.
 
         A host at least `least` steps behind, or slow now, has its name alone, in its current
-        colour, with the number of other hosts in the line.
+        colour.
         """
         named = max(pair, key=lambda row: row.behind)
         is_slow = named.now < ALIKE
         role = role_of(self.hosts[named.name]) if is_slow else LABEL
         alone = is_slow or named.behind >= least
         names = [each for row in pair for each in row.names]
-        text = _with_others(named.name, len(names) - 1, name) if alone else _together(names)
+        text = named.name if alone else _together(names)
         label: Run = (fit(text, name) + " ", role)
         first, *second = pair
         cells = (
@@ -242,12 +242,6 @@ class HostStrip(Lines, can_focus=True):
         """Scroll by a host, by half a page, or to an end."""
         hosts = {"row": 1, "page": self.size.height // 2, "end": self.top + len(self.hosts)}[unit]
         self.scroll_to_host(min(self.top + direction * hosts, len(self.hosts)))
-
-
-def _with_others(name: str, others: int, width: int) -> str:
-    """Return a name and, if it fits, how many other hosts share its line: ``weka-06 +1``."""
-    text = f"{name} +{others}" if others else name
-    return text if width_of(text) <= width else name
 
 
 def _together(names: Sequence[str]) -> str:
