@@ -145,7 +145,7 @@ def test_a_point_that_fails_leaves_the_others_their_turn_and_may_be_measured_aga
     assert (
         told.stderr.strip()
         == f"benchtui: nothing to resume in {run_dir.name}; 1 step ended with errors: use --failed"
-        " to repeat"
+        " to repeat them"
     )
     assert benchtui(home, "runs", "resume", "--failed", run_dir.name).returncode == 4
     record = record_of(run_dir)

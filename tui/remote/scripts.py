@@ -22,6 +22,7 @@ AGENT = (
     "supervise",
     "stream",
     "upkeep",
+    "opened",
     "locks",
     "clock",
 )

@@ -149,10 +149,8 @@ class Field(Vertical):
         self.call_after_refresh(self.show_whole)
 
     def show_whole(self) -> None:
-        """Show a long value in several lines.
-
-        While it is edited, show it in a line below the label and, if it is longer than that line,
-        in full above the hint.
+        """Show a long value in several lines; while it is edited, in a line below the label and, if
+        it is longer than that line, in full above the hint.
         """
         if not self.is_attached:
             return
